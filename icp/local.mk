@@ -1,0 +1,6 @@
+noinst_LIBRARIES += icp/libicp.a
+icp_libicp_a_SOURCES =
+
+check_PROGRAMS += icp/icp_test
+icp_icp_test_SOURCES = src/base/test_main.cc
+icp_icp_test_LDADD = $(LIBS_ICP) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

@@ -1,0 +1,22 @@
+// Conditional requests (RFC 9110 section 13) evaluated against a stored response, and validators for our own.
+#pragma once
+#include <string_view>
+
+#include "base/clock.h"
+#include "http/head.h"
+
+namespace loligo::http {
+
+bool weak_match(std::string_view etag_a, std::string_view etag_b);
+bool strong_match(std::string_view etag_a, std::string_view etag_b);
+// Does a list of entity tags (or "*") contain `etag`? Quoted-string aware.
+bool list_matches(std::string_view list, std::string_view etag, bool strong);
+
+enum class ConditionVerdict : uint8_t { proceed, not_modified, precondition_failed };
+struct StoredValidators { std::string_view etag, last_modified; int status = 200; base::WallSeconds date = 0; };
+// Order of RFC 9110 13.2.2: If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since. For GET and HEAD.
+ConditionVerdict evaluate(const Head& request, const char* bytes, const StoredValidators&, base::WallSeconds now);
+// If-Range: true if the Range applies (strong comparison only; a date only when it equals Last-Modified exactly and is strong: 13.1.5).
+bool if_range_holds(const Head& request, const char* bytes, const StoredValidators&, base::WallSeconds now);
+
+}  // namespace loligo::http

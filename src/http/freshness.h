@@ -1,0 +1,79 @@
+// How long a stored response may be reused (RFC 9111 section 4.2), with the
+// administrator's refresh_pattern. Pure arithmetic over seconds; the clock is an argument.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.h"
+#include "http/cache_control.h"
+#include "http/head.h"
+
+namespace loligo::http {
+
+using base::WallSeconds;
+
+// One refresh_pattern line without its regular expression (seconds; percent of age).
+struct RefreshRule {
+  int64_t min = 0, max = 3 * 86400;
+  int percent = 20;
+  int64_t max_stale = kAbsent;  // option max-stale=N
+  bool override_expire = false, override_lastmod = false, reload_into_ims = false, ignore_reload = false;
+  bool ignore_no_store = false, ignore_private = false, refresh_ims = false, store_stale = false;
+};
+
+// What a response's head says about time, extracted once when it is stored and kept with the object.
+struct Lifetimes {
+  WallSeconds response_time = 0;       // when its head arrived
+  WallSeconds date = 0;                // Date, or response_time if absent or malformed
+  int64_t initial_age = 0;             // corrected initial age (RFC 9111 4.2.3), seconds
+  int64_t freshness = 0;               // lifetime in seconds, explicit or heuristic; 0 = stale at once
+  bool explicit_lifetime = false;
+  bool heuristic = false;
+  bool must_revalidate = false;        // must-revalidate, proxy-revalidate or s-maxage: never served stale
+  bool no_cache = false;               // always validate
+  int64_t stale_while_revalidate = 0, stale_if_error = kAbsent;
+};
+
+// `shared` is always true for this proxy. `ignore_cc` = http_port's ignore-cc is about requests and has no part here.
+Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl&, const RefreshRule&,
+                    WallSeconds request_time, WallSeconds response_time);
+
+inline int64_t current_age(const Lifetimes& l, WallSeconds now) {
+  int64_t resident = now - l.response_time;
+  return l.initial_age + (resident > 0 ? resident : 0);
+}
+
+enum class FreshnessVerdict : uint8_t {
+  fresh,
+  stale,             // validate first
+  stale_allowed,     // stale, and the client's max-stale or an administrator's rule allows it
+  stale_revalidate,  // stale, within stale-while-revalidate: serve, and validate in the background
+};
+struct FreshnessLimits {
+  int64_t max_stale = 7 * 86400;   // directive max_stale
+  bool offline = false;            // offline_mode
+  bool reload_into_ims = false;    // directive
+  bool ignore_client_reload = false;  // http_port ignore-cc: request Cache-Control has no say
+};
+FreshnessVerdict judge(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
+// May this be served although validation failed (origin down or 5xx)? RFC 5861 section 4, RFC 9111 4.2.4, max_stale.
+bool may_serve_on_error(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
+
+// Whether a response may be stored at all (RFC 9111 section 3), and why not.
+enum class StoreVerdict : uint8_t {
+  store,
+  request_method, request_no_store, response_no_store, response_private, authorization, vary_star, partial_content,
+  no_lifetime_or_validator, status_not_understood, negative, range_request, malformed, denied_by_cache_rule,
+};
+std::string_view text(StoreVerdict);
+struct StoreQuestion {
+  Method request_method = Method::get;
+  bool request_has_authorization = false;
+  bool request_has_range = false;
+  RequestCacheControl request;
+  int64_t negative_ttl = 0;
+  int64_t minimum_expiry_time = 60;
+};
+StoreVerdict may_store(const Head& response, const char* bytes, const ResponseCacheControl&, const Lifetimes&, const RefreshRule&, const StoreQuestion&);
+
+}  // namespace loligo::http
