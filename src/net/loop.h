@@ -4,6 +4,8 @@
 // thread alone. Callbacks run one at a time and may add, remove or destroy
 // anything, themselves included. Nothing here blocks but the one epoll_wait.
 #pragma once
+#include <sys/epoll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -103,7 +105,7 @@ class Loop {
   base::WallMicroseconds wall_us_ = 0;
   std::vector<std::function<void()>> deferred_, running_;
   std::vector<Garbage> garbage_;
-  std::vector<struct epoll_event> events_;
+  std::vector<epoll_event> events_;
   int event_count_ = 0, event_next_ = 0;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
