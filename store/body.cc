@@ -1,0 +1,256 @@
+#include "store/body.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace loligo::store {
+
+namespace {
+constexpr uint64_t kFirstChunk = 4096, kLargeChunk = 64 * 1024;
+constexpr int64_t kStalledMs = 2000, kLaggingMs = 5000;
+}  // namespace
+
+Body::Body(uint64_t expected, bool retained, uint64_t read_ahead)
+    : expected_(expected), read_ahead_(std::max<uint64_t>(read_ahead, kFirstChunk)), retained_(retained) {}
+
+Body::~Body() {
+  for (auto& chunk : chunks_) std::free(chunk.data);
+}
+
+// ---- writer ------------------------------------------------------------------
+
+// Room in the last chunk, or a new one: exactly the expected length for a retained body (its memory is then accounted
+// to the byte), else growing pieces so that small bodies cost little and large ones few.
+Body::Chunk* Body::space() {
+  if (!chunks_.empty() && chunks_.back().used < chunks_.back().size) return &chunks_.back();
+  uint64_t have = length_.load(std::memory_order_relaxed);
+  uint64_t size = std::clamp(std::bit_ceil(have), kFirstChunk, kLargeChunk);   // doubles: at most half is unused
+  if (expected_ != kUnknownLength && expected_ > have && retained_.load(std::memory_order_relaxed))
+    size = std::min(expected_ - have, kMaxChunk);
+  char* data = static_cast<char*>(std::malloc(size));
+  if (!data) throw std::bad_alloc();
+  chunks_.push_back({data, uint32_t(size), 0});
+  memory_.fetch_add(size, std::memory_order_relaxed);
+  return &chunks_.back();
+}
+
+void Body::append(std::string_view bytes) {
+  if (bytes.empty()) return;
+  std::lock_guard lock(mutex_);
+  uint64_t length = length_.load(std::memory_order_relaxed);
+  while (!bytes.empty()) {
+    Chunk* chunk = space();
+    size_t n = std::min<size_t>(bytes.size(), chunk->size - chunk->used);
+    std::memcpy(chunk->data + chunk->used, bytes.data(), n);
+    chunk->used += uint32_t(n);
+    length += n;
+    length_.store(length, std::memory_order_release);
+    bytes.remove_prefix(n);
+  }
+  wake_readers();
+}
+
+void Body::complete(std::string trailers) {
+  std::lock_guard lock(mutex_);
+  trailers_ = std::move(trailers);
+  if (!chunks_.empty() && retained_.load(std::memory_order_relaxed)) {
+    // A body of unknown length gives back what its last chunk does not use.
+    Chunk& last = chunks_.back();
+    if (last.size - last.used > 512 && last.used > 0) {
+      if (char* smaller = readers_.empty() ? static_cast<char*>(std::realloc(last.data, last.used)) : nullptr) {
+        memory_.fetch_sub(last.size - last.used, std::memory_order_relaxed);
+        last.data = smaller;
+        last.size = last.used;
+      }
+    }
+  }
+  state_.store(State::complete, std::memory_order_release);
+  writer_ = nullptr;
+  wake_readers();
+}
+
+void Body::fail() {
+  std::lock_guard lock(mutex_);
+  if (state_.load(std::memory_order_relaxed) != State::filling) return;
+  state_.store(State::failed, std::memory_order_release);
+  writer_ = nullptr;
+  wake_readers();
+}
+
+uint64_t Body::slowest() const {
+  uint64_t least = kUnknownLength;
+  for (Reader* r : readers_) if (!r->cut()) least = std::min(least, r->offset_);
+  return least;
+}
+
+uint64_t Body::fastest() const {
+  uint64_t most = 0;
+  for (Reader* r : readers_) if (!r->cut()) most = std::max(most, r->offset_);
+  return most;
+}
+
+// The fastest reader may have read_ahead bytes before it; the slowest may make us hold kHoldLimit.
+uint64_t Body::room_locked() const {
+  if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
+  uint64_t length = length_.load(std::memory_order_relaxed);
+  uint64_t slow = slowest();
+  if (slow == kUnknownLength) return read_ahead_;   // no reader: the fetch decides what to do
+  uint64_t ahead = length - fastest(), held = length - slow;
+  uint64_t room = ahead < read_ahead_ ? read_ahead_ - ahead : 0;
+  uint64_t limit = std::max(kHoldLimit, read_ahead_);
+  return std::min(room, held < limit ? limit - held : 0);
+}
+
+uint64_t Body::room(Writer* writer) {
+  if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
+  std::lock_guard lock(mutex_);
+  uint64_t room = room_locked();
+  writer_ = room == 0 ? writer : nullptr;
+  return room;
+}
+
+void Body::detach_writer() {
+  std::lock_guard lock(mutex_);
+  writer_ = nullptr;
+}
+
+void Body::stop_retaining() {
+  std::lock_guard lock(mutex_);
+  retained_.store(false, std::memory_order_release);
+  if (!readers_.empty()) release_behind_readers();
+}
+
+// A reader that keeps others waiting (it is the reason that the hold limit is reached, and is not the only one) has
+// kLaggingMs to catch up, or kStalledMs if it takes nothing at all.
+unsigned Body::cut_laggards(int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  if (retained_.load(std::memory_order_relaxed) || readers_.size() < 2) return 0;
+  uint64_t lead = fastest(), length = length_.load(std::memory_order_relaxed);
+  unsigned cut = 0;
+  for (Reader* r : readers_) {
+    bool holds_back = !r->cut() && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
+    if (!holds_back) { r->lagging_since_ms_ = 0; continue; }
+    if (r->lagging_since_ms_ == 0) r->lagging_since_ms_ = now_ms;
+    if (now_ms - r->moved_ms_ < kStalledMs && now_ms - r->lagging_since_ms_ < kLaggingMs) continue;
+    r->cut_.store(true, std::memory_order_release);
+    r->waiting_for_ = kUnknownLength;
+    r->woken();
+    ++cut;
+  }
+  if (cut) {
+    release_behind_readers();
+    wake_writer();
+  }
+  return cut;
+}
+
+// ---- readers -----------------------------------------------------------------
+
+bool Body::attach(Reader* reader, uint64_t offset, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  if (offset < first_offset_) return false;
+  if (!retained_.load(std::memory_order_relaxed) && offset == 0 && first_offset_ == 0 && slowest() != kUnknownLength && slowest() > 0)
+    return false;   // its first chunk may go at any moment
+  reader->offset_ = offset;
+  reader->moved_ms_ = now_ms;
+  reader->lagging_since_ms_ = 0;
+  reader->waiting_for_ = kUnknownLength;
+  reader->cut_.store(false, std::memory_order_relaxed);
+  readers_.push_back(reader);
+  return true;
+}
+
+void Body::detach(Reader* reader) {
+  std::lock_guard lock(mutex_);
+  auto it = std::find(readers_.begin(), readers_.end(), reader);
+  if (it == readers_.end()) return;
+  readers_.erase(it);
+  if (state_.load(std::memory_order_relaxed) != State::filling) return;
+  if (!readers_.empty()) release_behind_readers();
+  wake_writer();
+}
+
+unsigned Body::reader_count() const {
+  std::lock_guard lock(mutex_);
+  unsigned n = 0;
+  for (Reader* r : readers_) n += !r->cut();
+  return n;
+}
+
+Body::View Body::view(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const {
+  View view;
+  view.state = state_.load(std::memory_order_acquire);
+  // A complete, retained body no longer changes: no lock on the hit path.
+  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+  if (view.state == State::filling || !retained_.load(std::memory_order_acquire)) {
+    lock.lock();
+    view.state = state_.load(std::memory_order_relaxed);
+  }
+  uint64_t at = first_offset_;
+  for (const Chunk& chunk : chunks_) {
+    if (view.parts == max_parts || view.bytes == max_bytes) break;
+    if (offset < at + chunk.used) {
+      uint64_t skip = offset > at ? offset - at : 0;
+      uint64_t n = std::min<uint64_t>(chunk.used - skip, max_bytes - view.bytes);
+      parts[view.parts++] = {chunk.data + skip, size_t(n)};
+      view.bytes += n;
+    }
+    at += chunk.used;
+  }
+  return view;
+}
+
+void Body::advance(Reader* reader, uint64_t offset, int64_t now_ms) {
+  if (retained_.load(std::memory_order_acquire) && state_.load(std::memory_order_acquire) == State::complete) {
+    reader->offset_ = offset;
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  reader->offset_ = offset;
+  reader->moved_ms_ = now_ms;
+  if (retained_.load(std::memory_order_relaxed)) return;
+  release_behind_readers();
+  if (writer_ && room_locked() > 0) wake_writer();
+}
+
+bool Body::wait(Reader* reader, uint64_t offset) {
+  std::lock_guard lock(mutex_);
+  if (length_.load(std::memory_order_relaxed) > offset || state_.load(std::memory_order_relaxed) != State::filling || reader->cut())
+    return false;
+  reader->waiting_for_ = offset;
+  return true;
+}
+
+void Body::wake_readers() {
+  uint64_t length = length_.load(std::memory_order_relaxed);
+  bool ended = state_.load(std::memory_order_relaxed) != State::filling;
+  for (Reader* r : readers_) {
+    if (r->waiting_for_ == kUnknownLength || (length <= r->waiting_for_ && !ended)) continue;
+    r->waiting_for_ = kUnknownLength;
+    r->woken();
+  }
+}
+
+void Body::wake_writer() {
+  if (Writer* writer = std::exchange(writer_, nullptr)) writer->writer_woken();
+}
+
+void Body::release_behind_readers() {
+  if (retained_.load(std::memory_order_relaxed)) return;
+  uint64_t slow = slowest();
+  if (slow == kUnknownLength) return;
+  size_t gone = 0;
+  // The last chunk stays while it can still be filled.
+  while (gone < chunks_.size() && first_offset_ + chunks_[gone].used <= slow && chunks_[gone].used == chunks_[gone].size) {
+    first_offset_ += chunks_[gone].used;
+    memory_.fetch_sub(chunks_[gone].size, std::memory_order_relaxed);
+    std::free(chunks_[gone].data);
+    ++gone;
+  }
+  if (gone) chunks_.erase(chunks_.begin(), chunks_.begin() + long(gone));
+}
+
+}  // namespace loligo::store

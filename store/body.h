@@ -1,0 +1,126 @@
+// The bytes of one response while they arrive and afterwards: one writer, many
+// readers, each at a pace of its own, on any thread.
+//
+//   writer   append() ... complete() or fail()
+//   reader   attach(), then view(offset) and advance(); wait() to be woken once
+//            when there is more
+//
+// A body that is retained (it may be stored) keeps every byte, and a reader may
+// join at any time. One that is not lets its chunks go behind its slowest
+// reader; the writer asks room() and is held back by the fastest reader, so that
+// memory stays bounded whatever the two sides do. A reader that lags far behind
+// holds the others for a moment only: then it is cut off.
+//
+// Errors: a failed body ends visibly short; nothing ever turns it into a whole one.
+#pragma once
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ref.h"
+
+namespace loligo::store {
+
+inline constexpr uint64_t kUnknownLength = ~uint64_t(0);
+
+class Body;
+
+// Registered with a body. woken() is called on the writer's thread (or another reader's), under the body's lock:
+// it must only note the event and post to its own thread.
+class Reader {
+ public:
+  virtual void woken() = 0;
+  bool cut() const { return cut_.load(std::memory_order_acquire); }  // lagged too far behind
+
+ protected:
+  ~Reader() = default;
+
+ private:
+  friend class Body;
+  uint64_t offset_ = 0;
+  uint64_t waiting_for_ = kUnknownLength;   // wake when length exceeds this; kUnknownLength = not waiting
+  int64_t moved_ms_ = 0, lagging_since_ms_ = 0;
+  std::atomic<bool> cut_{false};
+};
+
+// The writer's side of flow control; writer_woken() follows the same rule as woken().
+class Writer {
+ public:
+  virtual void writer_woken() = 0;
+
+ protected:
+  ~Writer() = default;
+};
+
+class Body final : public base::RefCounted {
+ public:
+  enum class State : uint8_t { filling, complete, failed };
+
+  // `expected` bytes, if known, decides the size of the first chunk (at most kMaxChunk).
+  Body(uint64_t expected, bool retained, uint64_t read_ahead);
+  ~Body();
+
+  // ---- writer ----
+  void append(std::string_view bytes);
+  void complete(std::string trailers = {});
+  void fail();
+  // Bytes that may be appended now; 0 = wait for writer_woken(). Unlimited while retained.
+  uint64_t room(Writer* writer);
+  void detach_writer();
+  // No longer to be stored: chunks go behind the readers from now on. No reader may join any more.
+  void stop_retaining();
+  // Cuts off the readers that hold the others back (call about once a second while room() stays 0). Number cut.
+  unsigned cut_laggards(int64_t now_ms);
+
+  // ---- readers ----
+  bool attach(Reader*, uint64_t offset, int64_t now_ms);   // false: byte `offset` is no longer held
+  void detach(Reader*);
+  unsigned reader_count() const;
+  struct View {
+    int parts = 0;            // iovecs filled
+    uint64_t bytes = 0;
+    State state = State::filling;   // as of the same moment: complete and bytes == 0 means the end
+  };
+  // Up to `max_parts` pieces from `offset` on, at most `max_bytes`. They stay valid until advance() or detach().
+  View view(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
+  void advance(Reader*, uint64_t offset, int64_t now_ms);
+  // Wakes the reader once when there are bytes past `offset` or the state changed. False = there are already.
+  bool wait(Reader*, uint64_t offset);
+
+  State state() const { return state_.load(std::memory_order_acquire); }
+  uint64_t length() const { return length_.load(std::memory_order_acquire); }   // appended so far
+  bool retained() const { return retained_.load(std::memory_order_acquire); }
+  uint64_t memory() const { return memory_.load(std::memory_order_relaxed); }   // bytes allocated now
+  const std::string& trailers() const { return trailers_; }                     // after complete
+
+  static constexpr uint64_t kMaxChunk = 1 << 20;
+  static constexpr uint64_t kHoldLimit = 4 << 20;   // what a lagging reader may make an unretained body hold
+
+ private:
+  struct Chunk { char* data; uint32_t size, used; };
+  Chunk* space();
+  void release_behind_readers();
+  void wake_readers();
+  void wake_writer();
+  uint64_t slowest() const;
+  uint64_t fastest() const;
+  uint64_t room_locked() const;
+
+  mutable std::mutex mutex_;
+  std::vector<Chunk> chunks_;
+  uint64_t first_offset_ = 0;    // of chunks_.front()
+  uint64_t expected_, read_ahead_;
+  std::vector<Reader*> readers_;
+  Writer* writer_ = nullptr;     // waiting for room
+  std::string trailers_;
+  std::atomic<uint64_t> length_{0}, memory_{0};
+  std::atomic<State> state_{State::filling};
+  std::atomic<bool> retained_;
+};
+
+}  // namespace loligo::store

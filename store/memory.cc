@@ -1,0 +1,135 @@
+#include "store/memory.h"
+
+#include <bit>
+
+namespace loligo::store {
+
+namespace {
+
+// One shard a worker's worth of contention, but never so many that a shard could not hold a few of the largest objects.
+unsigned shards_for(const MemoryLimits& limits, unsigned workers) {
+  if (workers <= 1) return 1;
+  uint64_t most = limits.capacity / std::max<uint64_t>(8 * limits.max_object, 1);
+  return unsigned(std::bit_floor(std::clamp<uint64_t>(most, 1, std::min(64u, workers * 8))));
+}
+
+}  // namespace
+
+Memory::Memory(const MemoryLimits& limits, unsigned workers) : max_object_(limits.max_object) {
+  unsigned count = shards_for(limits, workers);
+  shard_mask_ = count - 1;
+  for (unsigned i = 0; i < count; ++i) {
+    auto shard = std::make_unique<Shard>();
+    shard->capacity = limits.capacity / count;
+    shard->policy = make_policy(limits.policy, shard->capacity);
+    if (!shard->policy) shard->policy = make_policy({}, shard->capacity);
+    shards_.push_back(std::move(shard));
+  }
+}
+
+Memory::~Memory() { clear(); }
+
+void Memory::forget(Shard& shard, Object& object) {
+  shard.policy->removed(object);
+  shard.bytes -= object.size;
+  --shard.objects;
+  object.indexed_ = false;
+}
+
+bool Memory::link(Shard& shard, base::Ref<Object> object, std::vector<base::Ref<Object>>& gone) {
+  uint64_t size = charge(*object);
+  if (size > shard.capacity) return false;
+  object->size = size;
+  object->key_hash = object->key.low;
+  object->indexed_ = true;
+  shard.bytes += size;
+  ++shard.objects;
+  auto& head = shard.map[object->key];
+  object->next_variant_ = std::move(head);
+  head = object;
+  shard.policy->added(*object);
+  unsigned variants = 0;
+  for (Object* o = object.get(); o; o = o->next_variant_.get())
+    if (++variants > kMaxVariants) {
+      Object* oldest = o;
+      unlink_if(shard, object->key, gone, [oldest](const Object& x) { return &x == oldest; });
+      break;
+    }
+  make_room(shard, gone);
+  return true;
+}
+
+void Memory::make_room(Shard& shard, std::vector<base::Ref<Object>>& gone) {
+  while (shard.bytes > shard.capacity) {
+    PolicyNode* node = shard.policy->victim();
+    if (!node) return;
+    auto* victim = static_cast<Object*>(node);
+    unlink_if(shard, victim->key, gone, [victim](const Object& o) { return &o == victim; });
+    ++shard.evictions;
+  }
+}
+
+void Memory::recharge(Object& object) {
+  std::vector<base::Ref<Object>> gone;
+  Shard& shard = shard_of(object.key);
+  std::lock_guard lock(shard.mutex);
+  if (!object.indexed_) return;
+  uint64_t size = charge(object);
+  shard.bytes += size - object.size;
+  shard.policy->resized(object, size);
+  object.size = size;
+  make_room(shard, gone);
+}
+
+bool Memory::erase(Object& object) {
+  std::vector<base::Ref<Object>> gone;
+  Shard& shard = shard_of(object.key);
+  std::lock_guard lock(shard.mutex);
+  if (!object.indexed_) return false;
+  unlink_if(shard, object.key, gone, [&](const Object& o) { return &o == &object; });
+  return !gone.empty();
+}
+
+unsigned Memory::erase_all(const Key& key) {
+  std::vector<base::Ref<Object>> gone;
+  Shard& shard = shard_of(key);
+  std::lock_guard lock(shard.mutex);
+  unlink_if(shard, key, gone, [](const Object&) { return true; });
+  return unsigned(gone.size());
+}
+
+void Memory::clear() {
+  for (auto& shard : shards_) {
+    std::vector<base::Ref<Object>> gone;
+    std::lock_guard lock(shard->mutex);
+    while (!shard->map.empty()) {
+      Key key = shard->map.begin()->first;
+      unlink_if(*shard, key, gone, [](const Object&) { return true; });
+    }
+  }
+}
+
+void Memory::set_limits(const MemoryLimits& limits) {
+  max_object_.store(limits.max_object, std::memory_order_relaxed);
+  for (auto& shard : shards_) {
+    std::vector<base::Ref<Object>> gone;
+    std::lock_guard lock(shard->mutex);
+    shard->capacity = limits.capacity / shards_.size();
+    shard->policy->set_capacity(shard->capacity);
+    make_room(*shard, gone);
+  }
+}
+
+Memory::Totals Memory::totals() const {
+  Totals t{};
+  for (auto& shard : shards_) {
+    std::lock_guard lock(shard->mutex);
+    t.capacity += shard->capacity;
+    t.bytes += shard->bytes;
+    t.objects += shard->objects;
+    t.evictions += shard->evictions;
+  }
+  return t;
+}
+
+}  // namespace loligo::store

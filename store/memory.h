@@ -1,0 +1,111 @@
+// The memory cache: objects by key, several variants a key, byte-accurate and
+// bounded. Sharded by key; every member function may be called on any thread.
+// A hit takes one short, uncontended lock and raises a reference count; no lock
+// is held while anything is sent.
+#pragma once
+#include <atomic>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "store/object.h"
+
+namespace loligo::store {
+
+struct MemoryLimits {
+  uint64_t capacity = 256 << 20;        // cache_mem, bytes
+  uint64_t max_object = 512 << 10;      // maximum_object_size_in_memory, bytes
+  std::string policy = "s3fifo";        // memory_replacement_policy
+};
+
+class Memory {
+ public:
+  static constexpr unsigned kMaxVariants = 64;   // a key; the oldest goes first
+  static constexpr uint64_t kObjectOverhead = 256;   // what an entry costs beside head and body
+
+  Memory(const MemoryLimits&, unsigned workers);
+  ~Memory();
+
+  // The newest variant for which matches(object) is true; counts as a use.
+  template <class Match> base::Ref<Object> find(const Key& key, Match&& matches) {
+    Shard& shard = shard_of(key);
+    std::lock_guard lock(shard.mutex);
+    auto it = shard.map.find(key);
+    if (it == shard.map.end()) return {};
+    for (Object* o = it->second.get(); o; o = o->next_variant_.get())
+      if (matches(*o)) {
+        shard.policy->used(*o);
+        return base::Ref<Object>(o);
+      }
+    return {};
+  }
+
+  // Adds an object (its body may still grow) and removes those variants of its key for which replaces(old) is true.
+  // False when it can never fit.
+  template <class Replace> bool insert(base::Ref<Object> object, Replace&& replaces) {
+    std::vector<base::Ref<Object>> gone;   // destroyed after the lock is released
+    Shard& shard = shard_of(object->key);
+    std::lock_guard lock(shard.mutex);
+    unlink_if(shard, object->key, gone, replaces);
+    return link(shard, std::move(object), gone);
+  }
+
+  // The body of an indexed object has grown or ended: charge what it holds now, and make room.
+  void recharge(Object&);
+  // Removes one object if it is (still) indexed.
+  bool erase(Object&);
+  // Removes all variants of a key; returns how many there were.
+  unsigned erase_all(const Key&);
+  void clear();
+
+  void set_limits(const MemoryLimits&);
+  uint64_t max_object() const { return max_object_.load(std::memory_order_relaxed); }
+  struct Totals { uint64_t capacity, bytes, objects, evictions; };
+  Totals totals() const;
+  // Calls f(const Object&) for every object, a shard at a time.
+  template <class F> void for_each(F&& f) const {
+    for (auto& shard : shards_) {
+      std::vector<base::Ref<Object>> some;
+      {
+        std::lock_guard lock(shard->mutex);
+        for (auto& [key, head] : shard->map)
+          for (Object* o = head.get(); o; o = o->next_variant_.get()) some.push_back(base::Ref<Object>(o));
+      }
+      for (auto& o : some) f(*o);
+    }
+  }
+
+ private:
+  struct alignas(64) Shard {
+    mutable std::mutex mutex;
+    boost::unordered_flat_map<Key, base::Ref<Object>, KeyHash> map;
+    std::unique_ptr<Policy> policy;
+    uint64_t bytes = 0, objects = 0, capacity = 0, evictions = 0;
+  };
+  Shard& shard_of(const Key& key) { return *shards_[key.high & shard_mask_]; }
+  template <class Pred> void unlink_if(Shard& shard, const Key& key, std::vector<base::Ref<Object>>& gone, Pred&& pred) {
+    auto it = shard.map.find(key);
+    if (it == shard.map.end()) return;
+    base::Ref<Object>* link = &it->second;
+    while (Object* o = link->get()) {
+      if (!pred(*o)) { link = &o->next_variant_; continue; }
+      base::Ref<Object> removed = std::move(*link);
+      *link = std::move(removed->next_variant_);
+      forget(shard, *removed);
+      gone.push_back(std::move(removed));
+    }
+    if (!it->second) shard.map.erase(it);
+  }
+  bool link(Shard&, base::Ref<Object>, std::vector<base::Ref<Object>>& gone);
+  void forget(Shard&, Object&);
+  void make_room(Shard&, std::vector<base::Ref<Object>>& gone);
+  static uint64_t charge(const Object& o) { return kObjectOverhead + o.head_memory() + o.body->memory(); }
+
+  std::vector<std::unique_ptr<Shard>> shards_;
+  uint64_t shard_mask_ = 0;
+  std::atomic<uint64_t> max_object_;
+};
+
+}  // namespace loligo::store

@@ -1,0 +1,239 @@
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "store/memory.h"
+
+#define BOOST_TEST_DYN_LINK
+#include <boost/test/unit_test.hpp>
+
+using namespace loligo::store;
+using loligo::base::Ref;
+using loligo::base::make_ref;
+
+namespace {
+
+struct Text final : Object {
+  Text(Key k, Ref<Body> b, std::string name = {}) : Object(k, std::move(b)), name(std::move(name)) {}
+  uint64_t head_memory() const override { return 0; }
+  std::string name;
+};
+
+Ref<Object> object(uint64_t key, size_t size, std::string name = {}) {
+  auto body = make_ref<Body>(size, true, 0);
+  body->append(std::string(size, 'x'));
+  body->complete();
+  return make_ref<Text>(Key{key, key * 0x9E3779B97F4A7C15u}, body, name);
+}
+Key key(uint64_t k) { return {k, k * 0x9E3779B97F4A7C15u}; }
+const auto any = [](const Object&) { return true; };
+const auto none = [](const Object&) { return false; };
+
+struct TestReader : Reader {
+  std::atomic<int> wakes{0};
+  void woken() override { ++wakes; }
+};
+struct TestWriter : Writer {
+  std::atomic<int> wakes{0};
+  void writer_woken() override { ++wakes; }
+};
+
+std::string read_all(const Body& body, uint64_t from) {
+  iovec parts[64];
+  auto view = body.view(from, parts, 64, kUnknownLength);
+  std::string out;
+  for (int i = 0; i < view.parts; ++i) out.append(static_cast<char*>(parts[i].iov_base), parts[i].iov_len);
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(body)
+
+BOOST_AUTO_TEST_CASE(a_reader_is_woken_once_for_bytes_past_its_place) {
+  auto body = make_ref<Body>(kUnknownLength, true, 0);
+  TestReader reader;
+  BOOST_TEST(body->attach(&reader, 0, 0));
+  BOOST_TEST(body->wait(&reader, 0));
+  body->append("ab");
+  body->append("cd");
+  BOOST_TEST(reader.wakes == 1);
+  BOOST_TEST(read_all(*body, 1) == "bcd");
+  BOOST_TEST(!body->wait(&reader, 0));
+  BOOST_TEST(body->wait(&reader, 4));
+  body->complete("X: 1\r\n");
+  BOOST_TEST(reader.wakes == 2);
+  BOOST_TEST((body->state() == Body::State::complete));
+  BOOST_TEST(body->trailers() == "X: 1\r\n");
+  body->detach(&reader);
+}
+
+BOOST_AUTO_TEST_CASE(an_expected_length_takes_exactly_that_memory) {
+  auto body = make_ref<Body>(10'000, true, 0);
+  body->append(std::string(10'000, 'a'));
+  body->complete();
+  BOOST_TEST(body->memory() == 10'000u);
+  auto unknown = make_ref<Body>(kUnknownLength, true, 0);
+  unknown->append(std::string(5000, 'a'));
+  unknown->complete();
+  BOOST_TEST(unknown->memory() <= 5000u + 512);
+}
+
+BOOST_AUTO_TEST_CASE(an_unretained_body_holds_only_what_its_reader_has_not_taken) {
+  auto body = make_ref<Body>(kUnknownLength, false, 64 * 1024);
+  TestReader reader;
+  TestWriter writer;
+  BOOST_TEST(body->attach(&reader, 0, 0));
+  uint64_t sent = 0;
+  std::string block(16 * 1024, 'b');
+  for (int i = 0; i < 10'000; ++i) {
+    if (body->room(&writer) == 0) {
+      sent = body->length();
+      body->advance(&reader, sent, 0);
+    }
+    body->append(block);
+    BOOST_REQUIRE(body->memory() <= 3 * 64 * 1024u + block.size());
+  }
+  BOOST_TEST(body->length() == 10'000 * block.size());
+  BOOST_TEST(writer.wakes > 100);
+  TestReader late;
+  BOOST_TEST(!body->attach(&late, 0, 0));
+  body->detach(&reader);
+}
+
+BOOST_AUTO_TEST_CASE(a_stalled_reader_is_cut_off_and_the_others_go_on) {
+  auto body = make_ref<Body>(kUnknownLength, false, 64 * 1024);
+  TestReader fast, stalled;
+  TestWriter writer;
+  BOOST_TEST(body->attach(&fast, 0, 0));
+  BOOST_TEST(body->attach(&stalled, 0, 0));
+  std::string block(32 * 1024, 'c');
+  while (body->room(&writer) > 0) {
+    body->append(block);
+    body->advance(&fast, body->length(), 1);
+  }
+  BOOST_TEST(body->memory() <= Body::kHoldLimit + 128 * 1024);
+  BOOST_TEST(body->cut_laggards(1000) == 0u);
+  BOOST_TEST(body->cut_laggards(60'000) == 1u);
+  BOOST_TEST(stalled.cut());
+  BOOST_TEST(!fast.cut());
+  BOOST_TEST(stalled.wakes == 1);
+  BOOST_TEST(writer.wakes == 1);
+  BOOST_TEST(body->room(&writer) > 0u);
+  body->detach(&stalled);
+  body->detach(&fast);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_body_never_looks_whole) {
+  auto body = make_ref<Body>(100, true, 0);
+  body->append("half");
+  body->fail();
+  iovec parts[4];
+  auto view = body->view(4, parts, 4, 100);
+  BOOST_TEST((view.bytes == 0 && view.state == Body::State::failed));
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_read_one_writer) {
+  auto body = make_ref<Body>(kUnknownLength, true, 0);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] {
+      TestReader reader;
+      body->attach(&reader, 0, 0);
+      uint64_t at = 0;
+      for (;;) {
+        iovec parts[8];
+        auto view = body->view(at, parts, 8, 100'000);
+        for (int i = 0; i < view.parts; ++i)
+          for (size_t j = 0; j < parts[i].iov_len; ++j)
+            if (static_cast<char*>(parts[i].iov_base)[j] != char('a' + (at++ % 26))) ++wrong;
+        body->advance(&reader, at, 0);
+        if (view.bytes == 0 && view.state == Body::State::complete) break;
+      }
+      if (at != 1'000'000) ++wrong;
+      body->detach(&reader);
+    });
+  std::string piece;
+  for (int i = 0; i < 1'000'000; ++i) {
+    piece += char('a' + i % 26);
+    if (piece.size() == 999) { body->append(piece); piece.clear(); }
+  }
+  body->append(piece);
+  body->complete();
+  for (auto& t : threads) t.join();
+  BOOST_TEST(wrong == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(memory)
+
+BOOST_AUTO_TEST_CASE(variants_are_found_newest_first_and_purged_together) {
+  Memory memory({1 << 20, 1 << 16, "lru"}, 1);
+  memory.insert(object(1, 10, "de"), none);
+  memory.insert(object(1, 10, "en"), none);
+  auto is = [](std::string_view n) { return [n](const Object& o) { return static_cast<const Text&>(o).name == n; }; };
+  BOOST_TEST((memory.find(key(1), any).get() == memory.find(key(1), is("en")).get()));
+  BOOST_TEST(bool(memory.find(key(1), is("de"))));
+  memory.insert(object(1, 10, "de2"), is("de"));
+  BOOST_TEST(!memory.find(key(1), is("de")));
+  BOOST_TEST(memory.erase_all(key(1)) == 2u);
+  BOOST_TEST(memory.erase_all(key(1)) == 0u);
+  BOOST_TEST(memory.totals().bytes == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_capacity_holds_to_the_byte) {
+  for (auto policy : {"s3fifo", "lru", "heap LRU", "heap GDSF", "heap LFUDA"}) {
+    Memory memory({1 << 20, 1 << 16, policy}, 1);
+    for (uint64_t i = 0; i < 5000; ++i) {
+      memory.insert(object(i, 100 + (i * 7919) % 20'000), none);
+      if (i % 3 == 0) memory.find(key(i / 2), any);
+      if (i % 11 == 0) memory.erase_all(key(i - 5));
+      BOOST_REQUIRE_MESSAGE(memory.totals().bytes <= memory.totals().capacity, policy);
+    }
+    BOOST_TEST(memory.totals().evictions > 100u, policy);
+    memory.clear();
+    BOOST_TEST(memory.totals().bytes == 0u, policy);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(lru_keeps_what_was_used) {
+  Memory memory({20'000, 10'000, "lru"}, 1);
+  for (uint64_t i = 0; i < 200; ++i) {
+    memory.insert(object(i, 1000), none);
+    BOOST_TEST(bool(memory.find(key(0), any)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(s3fifo_survives_a_scan) {
+  Memory memory({200'000, 10'000, "s3fifo"}, 1);
+  for (int round = 0; round < 5; ++round)
+    for (uint64_t i = 0; i < 50; ++i)
+      if (!memory.find(key(i), any)) memory.insert(object(i, 1000), none);
+  for (uint64_t i = 1000; i < 3000; ++i) memory.insert(object(i, 1000), none);
+  int kept = 0;
+  for (uint64_t i = 0; i < 50; ++i) kept += bool(memory.find(key(i), any));
+  BOOST_TEST(kept >= 45);
+}
+
+BOOST_AUTO_TEST_CASE(variants_are_bounded) {
+  Memory memory({1 << 20, 1 << 16, "lru"}, 1);
+  for (int i = 0; i < 500; ++i) memory.insert(object(7, 10, std::to_string(i)), none);
+  BOOST_TEST(memory.totals().objects == Memory::kMaxVariants);
+}
+
+BOOST_AUTO_TEST_CASE(a_growing_body_is_charged_when_told) {
+  Memory memory({100'000, 50'000, "lru"}, 1);
+  auto body = make_ref<Body>(kUnknownLength, true, 0);
+  auto growing = make_ref<Text>(key(1), body);
+  memory.insert(Ref<Object>(growing), none);
+  body->append(std::string(40'000, 'x'));
+  memory.recharge(*growing);
+  BOOST_TEST(memory.totals().bytes >= 40'000u);
+  memory.erase(*growing);
+  memory.recharge(*growing);
+  BOOST_TEST(memory.totals().bytes == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
