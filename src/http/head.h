@@ -40,6 +40,7 @@ struct HeadLimits {
 };
 
 inline constexpr unsigned kMaxFields = 256;
+inline constexpr unsigned kMaxEmptyLines = 8;
 
 struct Slice {
   uint32_t offset = 0, length = 0;
@@ -58,9 +59,15 @@ enum class Method : uint8_t { other, get, head, post, put, delete_, connect, opt
 
 class Head {
  public:
+  // Large (5 KiB), so neither construction nor copying touches the unused part of the table.
+  Head() {}
+  Head(const Head& other) { *this = other; }
+  Head& operator=(const Head& other);
+
   // Parses from the start of [bytes, bytes+size). `incomplete` = all so far is well-formed, more is needed
   // (a head is only judged whole; call again with more bytes). On `complete`, size() is the head's length with its blank line.
-  // One empty line (CRLF) before a request line is skipped (RFC 9112 2.2), counted in size().
+  // Empty lines (CRLF, at most kMaxEmptyLines) before a request line are skipped (RFC 9112 2.2), counted in size().
+  // A head that fills max_bytes without its end has failed (too_large or target_too_long), never `incomplete`.
   ParseState parse_request(const char* bytes, size_t size, const HeadLimits&);
   ParseState parse_response(const char* bytes, size_t size, const HeadLimits&);
   HeadError error() const { return error_; }
@@ -78,8 +85,8 @@ class Head {
 
   unsigned field_count() const { return count_; }
   const Field& field(unsigned i) const { return fields_[i]; }
-  const Field* begin() const { return fields_.data(); }
-  const Field* end() const { return fields_.data() + count_; }
+  const Field* begin() const { return fields_; }
+  const Field* end() const { return fields_ + count_; }
 
   // True if a field of this (known) name is there; costs one bit test.
   bool has(FieldId id) const { return (present_[unsigned(id) / 64] >> (unsigned(id) % 64)) & 1; }
@@ -90,7 +97,7 @@ class Head {
 
  private:
   friend class HeadParser;
-  std::array<uint64_t, 2> present_;
+  std::array<uint64_t, 2> present_{};
   Slice start_[2];
   uint32_t size_ = 0;
   uint16_t count_ = 0;
@@ -98,8 +105,12 @@ class Head {
   int8_t minor_version_ = 1;
   Method method_ = Method::other;
   HeadError error_ = HeadError::none;
-  std::array<Field, kMaxFields> fields_;
+  union { Field fields_[kMaxFields]; };  // a union: left uninitialised beyond count_
 };
+
+// Whether new bytes can have ended a head, so that a trickle of small reads is not parsed from its start each time:
+// true if an empty line ends in [bytes + seen, bytes + size). Parse at least once at the first bytes, for early errors.
+bool may_end_head(const char* bytes, size_t seen, size_t size);
 
 // Every value of the fields named `id`, in order, for list-based fields that may stand on several lines.
 template <class F>

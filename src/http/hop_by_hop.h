@@ -22,8 +22,10 @@ class ConnectionOptions {
   bool nominated(const Field&, const char* bytes) const;  // named by Connection; end-to-end names that must survive
                                                           // (Host, Content-Length, Cache-Control, Date, ...) are never nominated
  private:
+  // More options than this: every field that is not end-to-end counts as nominated (bounds the work per field).
+  static constexpr size_t kMaxNominated = 64;
   std::vector<std::string_view> names_;
-  bool close_ = false, keep_alive_ = false, upgrade_ = false;
+  bool close_ = false, keep_alive_ = false, upgrade_ = false, all_unknown_ = false;
 };
 
 }  // namespace loligo::http
