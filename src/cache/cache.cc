@@ -1,0 +1,150 @@
+#include "cache/cache.h"
+
+#include <xxhash.h>
+
+#include "http/vary.h"
+
+namespace loligo::cache {
+
+Policy Policy::compile(const Settings& settings, const access::AclSet& acls, config::Problems& problems) {
+  Policy p;
+  p.settings = settings;
+  p.refresh_patterns = RefreshPatterns::compile(settings.refresh_pattern, problems);
+  p.cache = access::Rules::compile(settings.cache, acls, problems);
+  p.send_hit = access::Rules::compile(settings.send_hit, acls, problems);
+  p.store_miss = access::Rules::compile(settings.store_miss, acls, problems);
+  p.collapsed_forwarding_access = access::Rules::compile(settings.collapsed_forwarding_access, acls, problems);
+  p.collapsed_forwarding = settings.collapsed_forwarding;
+  return p;
+}
+
+store::Key key_of(std::string_view url) {
+  XXH128_hash_t h = XXH3_128bits(url.data(), url.size());
+  return {h.high64, h.low64};
+}
+
+Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limits, workers) {}
+
+namespace {
+
+// The lookup of one variant: same URL, usable, and its selecting fields match those of the request.
+struct Selector {
+  const Question& q;
+  bool other_variant = false;
+  const std::vector<std::string>* computed_for = nullptr;
+  std::string key;
+
+  bool operator()(const store::Object& object) {
+    auto& r = static_cast<const Response&>(object);
+    if (r.url != q.url || !r.usable()) return false;
+    if (r.vary_names.empty()) return true;
+    if (!computed_for || *computed_for != r.vary_names) {
+      key = http::selecting_key(r.vary_names, *q.request, q.bytes);
+      computed_for = &r.vary_names;
+    }
+    if (key == r.selecting_key) return true;
+    other_variant = true;
+    return false;
+  }
+};
+
+}  // namespace
+
+Found Cache::lookup(const Question& q) {
+  Selector selector{q};
+  Found found;
+  found.response = ResponseRef(static_cast<Response*>(memory_.find(q.key, [&](const store::Object& o) { return selector(o); }).get()));
+  found.other_variant = selector.other_variant;
+  if (!found.response) return found;
+  const Response& r = *found.response;
+  found.age = http::current_age(r.lifetimes, q.now);
+  switch (http::judge(r.lifetimes, q.control, r.rule, q.limits, q.now)) {
+    case http::FreshnessVerdict::fresh:
+    case http::FreshnessVerdict::stale_allowed: found.finding = Finding::hit; break;
+    case http::FreshnessVerdict::stale_revalidate: found.finding = Finding::hit_revalidate; break;
+    case http::FreshnessVerdict::stale: found.finding = Finding::stale; break;
+  }
+  return found;
+}
+
+ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
+  http::ResponseCacheControl control = http::response_cache_control(head, bytes);
+  const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
+  http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time);
+
+  http::StoreQuestion question;
+  question.request_method = a.method;
+  question.request_has_authorization = a.request->has(http::FieldId::authorization);
+  question.request_has_range = a.request->has(http::FieldId::range);
+  question.request = http::request_cache_control(*a.request, a.request_bytes);
+  question.negative_ttl = policy.settings.negative_ttl.count() / 1000;
+  question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
+  http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
+  if (a.may_store && policy.memory_enabled) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
+  bool negative = verdict == http::StoreVerdict::negative;
+  if (negative) lifetimes.freshness = std::max<int64_t>(lifetimes.freshness, question.negative_ttl);
+
+  auto vary = http::vary_names(head, bytes);
+  if (!vary) verdict = http::StoreVerdict::vary_star;
+  bool store = verdict == http::StoreVerdict::store || negative;
+  bool too_large = a.length != store::kUnknownLength && a.length > memory_.max_object();
+
+  auto body = base::make_ref<store::Body>(a.length, store && !too_large, policy.read_ahead_gap);
+  auto response = base::make_ref<Response>(a.key, body);
+  response->url = a.url;
+  write_stored_head(head, bytes, a.length, response->head, response->first_only);
+  index_head(*response);
+  response->content_length = a.length;
+  response->lifetimes = lifetimes;
+  response->rule = rule;
+  response->verdict = verdict;
+  response->negative = negative;
+  if (vary && !vary->empty()) {
+    response->vary_names = std::move(*vary);
+    response->selecting_key = http::selecting_key(response->vary_names, *a.request, a.request_bytes);
+  }
+  if (store && !too_large) {
+    response->stored = true;
+    auto replaces = [&](const store::Object& o) {
+      auto& old = static_cast<const Response&>(o);
+      return old.vary_names != response->vary_names || old.selecting_key == response->selecting_key;
+    };
+    if (!memory_.insert(response, replaces)) {
+      response->stored = false;
+      body->stop_retaining();
+    }
+  }
+  return response;
+}
+
+ResponseRef Cache::freshen(const Response& old, const http::Head& update, const char* bytes, const Arrival& a, const Policy& policy) {
+  auto fresh = base::make_ref<Response>(old.key, old.body);
+  fresh->url = old.url;
+  fresh->head = freshened_head(old.head, update, bytes);
+  index_head(*fresh);
+  std::string text = fresh->head + "\r\n";
+  http::Head head;
+  if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
+    http::ResponseCacheControl control = http::response_cache_control(head, text.data());
+    fresh->rule = policy.refresh_patterns.match(a.url);
+    fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time);
+  }
+  fresh->content_length = old.content_length;
+  fresh->vary_names = old.vary_names;
+  fresh->selecting_key = old.selecting_key;
+  fresh->negative = old.negative;
+  fresh->stored = memory_.insert(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
+  return fresh;
+}
+
+void Cache::settled(Response& response) {
+  if (!response.stored) return;
+  if (response.body->state() == store::Body::State::failed) memory_.erase(response);
+  else memory_.recharge(response);
+}
+
+void Cache::drop(Response& response) { memory_.erase(response); }
+
+unsigned Cache::purge(std::string_view url) { return memory_.erase_all(key_of(url)); }
+
+}  // namespace loligo::cache

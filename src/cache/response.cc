@@ -1,0 +1,91 @@
+#include "cache/response.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+#include "http/hop_by_hop.h"
+
+namespace loligo::cache {
+
+using http::FieldId;
+
+uint64_t Response::head_memory() const {
+  uint64_t n = sizeof(Response) - sizeof(store::Object) + url.capacity() + head.capacity() + selecting_key.capacity();
+  for (auto& v : vary_names) n += v.capacity() + sizeof(std::string);
+  return n;
+}
+
+namespace {
+
+void append_line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+// What must not be handed to a second client, or is made anew for each.
+bool belongs_to_first_client(FieldId id) { return id == FieldId::set_cookie || id == FieldId::age; }
+
+bool dropped(FieldId id) {
+  return http::is_hop_by_hop(id) || id == FieldId::content_length || id == FieldId::proxy_authenticate ||
+         id == FieldId::proxy_authentication_info;
+}
+
+
+}  // namespace
+
+void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, std::string& stored, std::string& first_only) {
+  http::ConnectionOptions options(head, bytes);
+  stored.reserve(head.size() + 64);
+  stored = fmt::format("HTTP/1.1 {:03} {}\r\n", head.status(), head.reason().in(bytes));
+  for (const http::Field& field : head) {
+    if (dropped(field.id) || options.nominated(field, bytes)) continue;
+    append_line(belongs_to_first_client(field.id) ? first_only : stored, field.name.in(bytes), field.value.in(bytes));
+  }
+  if (length != store::kUnknownLength) append_line(stored, "Content-Length", fmt::to_string(length));
+}
+
+std::string freshened_head(const std::string& stored, const http::Head& update, const char* bytes) {
+  http::ConnectionOptions options(update, bytes);
+  auto updates = [&](const http::Field& f) {
+    switch (f.id) {
+      case FieldId::content_length: case FieldId::content_encoding: case FieldId::content_range: case FieldId::content_type:
+      case FieldId::transfer_encoding: case FieldId::age: case FieldId::set_cookie:
+        return false;
+      default:
+        return !dropped(f.id) && !options.nominated(f, bytes);
+    }
+  };
+  http::Head old;
+  std::string text = stored + "\r\n";
+  if (old.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) != http::ParseState::complete) return stored;
+  auto replaced = [&](const http::Field& f) {
+    for (const http::Field& u : update)
+      if (u.id == f.id && (f.id != FieldId::other || base::iequals(u.name.in(bytes), f.name.in(text.data()))) && updates(u)) return true;
+    return false;
+  };
+  std::string head = text.substr(0, text.find("\r\n") + 2);
+  for (const http::Field& f : old)
+    if (!replaced(f)) append_line(head, f.name.in(text.data()), f.value.in(text.data()));
+  for (const http::Field& u : update)
+    if (updates(u)) append_line(head, u.name.in(bytes), u.value.in(bytes));
+  return head;
+}
+
+void index_head(Response& response) {
+  http::Head head;
+  std::string text = response.head + "\r\n";
+  if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) != http::ParseState::complete) return;
+  auto view = [&](FieldId id) -> std::string_view {
+    if (!head.has(id)) return {};
+    std::string_view v = head.value(id, text.data());
+    return std::string_view(response.head).substr(size_t(v.data() - text.data()), v.size());
+  };
+  response.status = head.status();
+  response.etag = view(FieldId::etag);
+  response.last_modified = view(FieldId::last_modified);
+  response.content_type = view(FieldId::content_type);
+  response.date_text = view(FieldId::date);
+  response.has_date = head.has(FieldId::date);
+}
+
+}  // namespace loligo::cache

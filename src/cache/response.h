@@ -1,0 +1,51 @@
+// A response: its head as stored (fields that end at a hop removed, those that
+// belong to the first client alone kept apart), what caching needs of it, and the
+// body that may still be growing. The same object carries what is stored and
+// what merely passes through, so replies have one code path.
+//
+// Immutable once made. Any thread.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/freshness.h"
+#include "http/head.h"
+#include "store/object.h"
+
+namespace loligo::cache {
+
+struct Response final : store::Object {
+  using Object::Object;
+  uint64_t head_memory() const override;
+
+  std::string url;              // canonical; compared on every hit, so that no hash collision serves another's page
+  // "HTTP/1.1 200 OK\r\n" and the end-to-end field lines, each with CRLF, without the empty line, Age, Set-Cookie and
+  // what the connection named. Views below lie in it.
+  std::string head;
+  std::string first_only;       // field lines for the client whose request fetched it: Set-Cookie, Age as received
+  int status = 0;
+  uint64_t content_length = store::kUnknownLength;   // of the body, when the head told it
+  std::string_view etag, last_modified, content_type, date_text;
+  bool has_date = false;
+  http::Lifetimes lifetimes;
+  http::RefreshRule rule;       // the refresh_pattern line that applied when it was stored
+  std::vector<std::string> vary_names;   // empty = none
+  std::string selecting_key;    // of the request that fetched it
+  bool stored = false;          // it was put into the cache
+  bool negative = false;        // kept by negative_ttl
+  http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored
+};
+
+// Rewrites a received head: keeps the status line (as HTTP/1.1) and the end-to-end fields, in order.
+// `first_only` receives Set-Cookie and Age. Content-Length is kept as one canonical line when `length` is known.
+void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, std::string& stored, std::string& first_only);
+
+// The head of `stored` with the fields of a 304 in place of its own (RFC 9111 section 3.2: all but Content-Length,
+// Content-Encoding, Content-Type and Content-Range).
+std::string freshened_head(const std::string& stored, const http::Head& not_modified, const char* bytes);
+
+// Fills the views and flags that derive from `response.head`.
+void index_head(Response& response);
+
+}  // namespace loligo::cache
