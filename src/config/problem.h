@@ -36,6 +36,7 @@ class Problems {
   void error(Place place, std::string message, std::string fix = {}) { add(Severity::error, std::move(place), std::move(message), std::move(fix)); }
   void warning(Place place, std::string message, std::string fix = {}) { add(Severity::warning, std::move(place), std::move(message), std::move(fix)); }
   void missing(Place place, std::string message, std::string fix = {}) { add(Severity::missing, std::move(place), std::move(message), std::move(fix)); }
+  void restricts(Place place, std::string message, std::string fix = {}) { add(Severity::restricts, std::move(place), std::move(message), std::move(fix)); }
   bool has(Severity severity) const {
     for (auto& p : list_) if (p.severity == severity) return true;
     return false;
@@ -45,5 +46,10 @@ class Problems {
  private:
   std::vector<Problem> list_;
 };
+
+std::string_view text(Severity);  // "error", "warning", "missing", "restricts"
+// One line each: "file:line:column: error: message; fix". Parts of the place that are not known are left out.
+std::string format_problem(const Problem&);
+std::string format_problems(const Problems&);
 
 }  // namespace loligo::config
