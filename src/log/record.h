@@ -2,7 +2,9 @@
 // and access_log ACLs. Filled by the client side; views live until log() returns.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "http/head.h"
@@ -20,6 +22,7 @@ namespace loligo::log {
   X(refresh_fail_old, "TCP_REFRESH_FAIL_OLD", true)    \
   X(refresh_fail_err, "TCP_REFRESH_FAIL_ERR", false)   \
   X(refresh_modified, "TCP_REFRESH_MODIFIED", false)   \
+  X(refresh, "TCP_REFRESH", false)                     \
   X(client_refresh_miss, "TCP_CLIENT_REFRESH_MISS", false) \
   X(ims_hit, "TCP_IMS_HIT", true)                      \
   X(inm_hit, "TCP_INM_HIT", true)                      \
@@ -100,11 +103,15 @@ struct Record {
   uint32_t attempts = 0;                                 // %request_attempts
   std::string_view err_code, err_detail;                 // ERR_*; empty = "-"
   uint64_t sequence = 0;                                 // %sn
+  uint64_t transaction = 0;                              // %master_xaction; 0 = "-"
+  std::string_view ext_tag, ext_log, credentials;        // %et %ea %credentials; empty = "-"
+  std::span<const std::pair<std::string_view, std::string_view>> notes;  // %note
   // Why: "file:line" of the rule that decided http_access, and the reason code of a miss; empty = "-"
   std::string_view access_rule, reason;
   // TLS
   std::string_view sni, tls_version, tls_cipher;         // client side; empty = "-"
   std::string_view server_tls_version, server_tls_cipher;
+  std::string_view bump_mode;
 };
 
 }  // namespace loligo::log
