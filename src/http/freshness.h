@@ -38,6 +38,11 @@ struct Lifetimes {
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl&, const RefreshRule&,
                     WallSeconds request_time, WallSeconds response_time);
 
+// Gives an error response without a lifetime of its own the administrator's negative_ttl (0 = none). Before may_store.
+void apply_negative_ttl(Lifetimes&, int status, int64_t negative_ttl);
+// 200 203 204 206 300 301 308 404 405 410 414 501: a lifetime may be guessed (RFC 9110 15.1).
+bool is_heuristically_cacheable(int status);
+
 inline int64_t current_age(const Lifetimes& l, WallSeconds now) {
   int64_t resident = now - l.response_time;
   return l.initial_age + (resident > 0 ? resident : 0);
@@ -73,6 +78,8 @@ struct StoreQuestion {
   RequestCacheControl request;
   int64_t negative_ttl = 0;
   int64_t minimum_expiry_time = 60;
+  // POST only: the answer's Content-Location resolves to the request's own URI (RFC 9110 9.3.3); the caller knows URIs.
+  bool content_location_is_target = false;
 };
 StoreVerdict may_store(const Head& response, const char* bytes, const ResponseCacheControl&, const Lifetimes&, const RefreshRule&, const StoreQuestion&);
 

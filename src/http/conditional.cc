@@ -1,0 +1,114 @@
+// entity-tag = [ %s"W/" ] DQUOTE *etagc DQUOTE (RFC 9110 section 8.8.3). What is not one matches nothing.
+#include "http/conditional.h"
+
+#include "base/text.h"
+#include "http/date.h"
+
+namespace loligo::http {
+namespace {
+
+struct EntityTag {
+  bool good = false, weak = false;
+  std::string_view opaque;  // with its quotes
+};
+
+bool is_tag_character(char c) { return c == 0x21 || (uint8_t(c) >= 0x23 && c != 0x7f); }
+
+// Takes one entity tag from the front of `text`.
+EntityTag take_tag(std::string_view& text) {
+  EntityTag out;
+  std::string_view rest = text;
+  if (rest.substr(0, 2) == "W/") {
+    out.weak = true;
+    rest.remove_prefix(2);
+  }
+  if (rest.empty() || rest.front() != '"') return out;
+  size_t end = 1;
+  while (end < rest.size() && is_tag_character(rest[end])) ++end;
+  if (end == rest.size() || rest[end] != '"') return out;
+  out.opaque = rest.substr(0, end + 1);
+  out.good = true;
+  text = rest.substr(end + 1);
+  return out;
+}
+
+EntityTag read_tag(std::string_view text) {
+  EntityTag out = take_tag(text);
+  out.good = out.good && text.empty();
+  return out;
+}
+
+bool matches(const EntityTag& a, const EntityTag& b, bool strong) {
+  return a.good && b.good && a.opaque == b.opaque && !(strong && (a.weak || b.weak));
+}
+
+bool any_line_matches(const Head& request, FieldId id, const char* bytes, std::string_view etag, bool strong) {
+  bool found = false;
+  for_each_value(request, id, bytes, [&](std::string_view list) { found = found || list_matches(list, etag, strong); });
+  return found;
+}
+
+// The time the response was last changed, as far as a cache knows (RFC 9111 4.3.2): else its Date stands in.
+std::optional<base::WallSeconds> last_change(const StoredValidators& stored, base::WallSeconds now) {
+  if (std::optional<base::WallSeconds> modified = parse_date(stored.last_modified, now)) return modified;
+  return stored.date ? std::optional(stored.date) : std::nullopt;
+}
+
+bool precondition_holds(const Head& request, const char* bytes, const StoredValidators& stored, base::WallSeconds now) {
+  if (request.has(FieldId::if_match)) return any_line_matches(request, FieldId::if_match, bytes, stored.etag, true);
+  if (!request.has(FieldId::if_unmodified_since)) return true;
+  std::optional<base::WallSeconds> limit = parse_date(request.value(FieldId::if_unmodified_since, bytes), now);
+  std::optional<base::WallSeconds> modified = parse_date(stored.last_modified, now);
+  return !limit || !modified || *modified <= *limit;
+}
+
+bool is_unchanged(const Head& request, const char* bytes, const StoredValidators& stored, base::WallSeconds now) {
+  if (request.has(FieldId::if_none_match)) return any_line_matches(request, FieldId::if_none_match, bytes, stored.etag, false);
+  if (!request.has(FieldId::if_modified_since)) return false;
+  std::optional<base::WallSeconds> since = parse_date(request.value(FieldId::if_modified_since, bytes), now);
+  std::optional<base::WallSeconds> changed = last_change(stored, now);
+  return since && changed && *changed <= *since;
+}
+
+}  // namespace
+
+bool weak_match(std::string_view a, std::string_view b) { return matches(read_tag(a), read_tag(b), false); }
+bool strong_match(std::string_view a, std::string_view b) { return matches(read_tag(a), read_tag(b), true); }
+
+// Tags may hold commas and backslashes (etagc is no quoted-string), so the list is read tag by tag.
+bool list_matches(std::string_view list, std::string_view etag, bool strong) {
+  list = base::trim_ows(list);
+  if (list == "*") return true;
+  EntityTag wanted = read_tag(etag);
+  while (wanted.good && !list.empty()) {
+    if (list.front() == ',' || base::is_ows(list.front())) {
+      list.remove_prefix(1);
+      continue;
+    }
+    EntityTag tag = take_tag(list);
+    bool ends_well = list.empty() || list.front() == ',' || base::is_ows(list.front());
+    if (!tag.good || !ends_well) return false;  // the rest cannot be read with confidence
+    if (matches(tag, wanted, strong)) return true;
+  }
+  return false;
+}
+
+ConditionVerdict evaluate(const Head& request, const char* bytes, const StoredValidators& stored, base::WallSeconds now) {
+  // RFC 9110 13.2.1: only where the answer without the conditions would be a success.
+  if (stored.status < 200 || stored.status >= 300) return ConditionVerdict::proceed;
+  if (!precondition_holds(request, bytes, stored, now)) return ConditionVerdict::precondition_failed;
+  return is_unchanged(request, bytes, stored, now) ? ConditionVerdict::not_modified : ConditionVerdict::proceed;
+}
+
+bool if_range_holds(const Head& request, const char* bytes, const StoredValidators& stored, base::WallSeconds now) {
+  if (!request.has(FieldId::if_range)) return true;
+  if (request.occurrences(FieldId::if_range) != 1) return false;
+  std::string_view value = request.value(FieldId::if_range, bytes);
+  if (value.find('"') != value.npos) return strong_match(value, stored.etag);
+  std::optional<base::WallSeconds> date = parse_date(value, now);
+  std::optional<base::WallSeconds> modified = parse_date(stored.last_modified, now);
+  // RFC 9110 8.8.2.2: a date is a strong validator only if a second change within its second would have been seen.
+  return date && modified && *date == *modified && stored.date > *modified;
+}
+
+}  // namespace loligo::http
