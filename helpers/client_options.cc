@@ -19,7 +19,7 @@ const char kClientUsage[] =
     "Usage: loligoclient [options] URL\n"
     "\n"
     "URL is http://..., a path, mgr:PAGE or mgr:PAGE@PASSWORD, and stands last.\n"
-    "Without a password an ordinary page of the manager: loligoclient mgr:info\n"
+    "For instance: loligoclient mgr:info\n"
     "\n"
     "Connection:\n"
     "  -h, --host HOST      the proxy; localhost unless given\n"

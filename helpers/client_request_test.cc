@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(requests_are_those_of_squidclient) {
   const std::string folder = TEST_SUITE "/manager/squidclient-requests/";
   const std::string payload = "hello payload\n";  // what -P named when the requests were recorded
   unsigned compared = 0;
-  for (auto& item : boost::json::parse(whole_file(folder + "index.json")).as_array()) {
+  const boost::json::value index = boost::json::parse(whole_file(folder + "index.json"));
+  for (auto& item : index.as_array()) {
     std::string name(item.at("name").as_string()), wanted(item.at("request").as_string());
     if (wanted.empty()) continue;  // an invocation that sends nothing
     ClientOptions o = options_of(split_command(item.at("args").as_string()));

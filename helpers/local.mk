@@ -13,4 +13,3 @@ helpers_helpers_test_SOURCES = src/base/test_main.cc helpers/client_options_test
   helpers/reply_watch_test.cc helpers/client_exchange_test.cc
 helpers_helpers_test_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SUITE=\"$(abs_top_srcdir)/test-suite\"
 helpers_helpers_test_LDADD = helpers/libhelpers.a $(LIBS_HTTP) $(UNIT_TEST_LIBS) -lboost_json $(LOLIGO_SYSTEM_LIBS)
-EXTRA_DIST += test-suite/manager

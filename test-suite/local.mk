@@ -1,0 +1,8 @@
+# Tests of the whole, and the data they use. Unit tests stand beside the code; each program reports in the short form
+# that test-suite/unit_tests.py counts.
+AM_TESTS_ENVIRONMENT = BOOST_TEST_REPORT_LEVEL=short; export BOOST_TEST_REPORT_LEVEL; \
+  BOOST_TEST_COLOR_OUTPUT=no; export BOOST_TEST_COLOR_OUTPUT;
+
+EXTRA_DIST += bootstrap.sh .ci/run \
+  test-suite/unit_tests.py test-suite/tree_check.py \
+  test-suite/badhttp test-suite/bench test-suite/manager test-suite/peering test-suite/scenarios
