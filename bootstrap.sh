@@ -64,20 +64,23 @@ quietly() {
 
 newer_than() { [[ ! -e $1 || -n $(find configure.ac Makefile.am src icp store helpers test-suite \( -name configure.ac -o -name Makefile.am -o -name local.mk \) -newer "$1" -print -quit) ]]; }
 
-# configure_in DIRECTORY WORDS...: runs configure there unless it was run with these words before.
+# configure_in DIRECTORY WORDS...: runs configure there, unless it was run with these words before. Without words,
+# whatever is configured there stays.
 configure_in() {
-  local directory=$1 from=$PWD
+  local directory=$1 from=$PWD again=no
   shift
   mkdir -p "$directory"
-
   [[ $directory == . ]] && from=.
-  if [[ -e $directory/Makefile && $(cat "$directory/.configured-with" 2>/dev/null) == "$*" ]]; then return; fi
-  # A build that somebody configured by hand stays as it is, unless asked for something else.
-  if [[ -e $directory/Makefile && ! -e $directory/.configured-with && $# == 0 ]]; then return; fi
+  if [[ -e $directory/Makefile ]]; then
+    if (( $# == 0 )) || [[ $(cat "$directory/.configured-with" 2>/dev/null) == "$*" ]]; then return; fi
+    again=yes
+  fi
   local words=("$@")
   if command -v ccache >/dev/null && [[ "$*" != *CXX=* ]]; then words+=("CXX=ccache g++"); fi
   say "configuring in $directory"
   quietly "configure" env -C "$directory" "$from/configure" --quiet "${words[@]}"
+  # Paths and flags are part of the objects.
+  if [[ $again == yes ]]; then quietly "make clean" make -C "$directory" --silent clean; fi
   printf '%s' "$*" >"$directory/.configured-with"
 }
 
