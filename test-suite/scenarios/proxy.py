@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import client
+import wire
 
 # Said in every configuration unless the scenario says the directive itself.
 BASE = {
@@ -259,6 +260,13 @@ class Proxy:
     def ask(self, method, url, *fields, source=None, **more):
         with self.client(source=source) as c:
             return c.request(method, url, *fields, **more)
+
+    def status(self, url, *fields, **more):
+        """The status of one GET, or None where the connection fails."""
+        try:
+            return self.get(url, *fields, **more).status
+        except (OSError, wire.Gone):
+            return None
 
     def manager(self, page, *fields):
         """A manager page's body."""

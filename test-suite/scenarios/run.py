@@ -27,7 +27,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import certs
 import lab as laboratory
 
-MODULES = ("cases_cache", "cases_access", "cases_operation")
+MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages", "forward_connections",
+           "forward_tunnel", "forward_fields",
+           "forward_dns", "forward_errors", "timeouts")
 
 
 def options():

@@ -18,6 +18,7 @@ class WireError(Exception):
 
 class Gone(Exception):
     """The connection ended before the message did."""
+    partial = b""
 
 
 class TooSlow(Exception):
@@ -67,8 +68,12 @@ class Stream:
     def exactly(self, size, deadline):
         parts, have = [], 0
         while have < size:
-            if not self.buffer and not self.fill(deadline):
-                raise Gone(f"end of stream {size - have} bytes too early")
+            try:
+                if not self.buffer and not self.fill(deadline):
+                    raise Gone(f"end of stream {size - have} bytes too early")
+            except Gone as gone:
+                gone.partial = b"".join(parts)
+                raise
             take = bytes(self.buffer[:size - have])
             del self.buffer[:len(take)]
             parts.append(take)
@@ -212,7 +217,8 @@ def read_body(stream, message, kind, length, deadline):
         elif kind == "close":
             message.body = stream.rest(deadline)
     except Gone as gone:
-        message.whole, message.broken = False, str(gone)
+        message.whole = False
+        message.body += gone.partial
 
 
 def read_reply(stream, method="GET", timeout=None):
