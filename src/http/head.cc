@@ -156,7 +156,9 @@ class HeadParser {
     constexpr std::string_view kPattern = "HTTP/d.d";
     for (size_t i = 0; i < have.size(); ++i) {
       if (kPattern[i] == 'd' ? base::is_digit(have[i]) : have[i] == kPattern[i]) continue;
-      return fail(i >= 5 || base::istarts_with(have, "http/") ? HeadError::bad_version : otherwise);
+      // Judged by the first wrong byte alone, so that cutting the bytes elsewhere changes nothing.
+      bool resembles = i >= 5 || base::ascii_lower(have[i]) == base::ascii_lower(kPattern[i]);
+      return fail(resembles ? HeadError::bad_version : otherwise);
     }
     if (have.size() < kVersionLength) return starved(when_full);
     if (have[5] != '1') return fail(HeadError::unsupported_version);
