@@ -135,11 +135,12 @@ counted() {
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-# check_build DIRECTORY LABEL: unit tests and scenarios of one build.
+# check_build DIRECTORY LABEL WORDS...: unit tests and scenarios of one build; the words go to the runner of scenarios.
 check_build() {
   local directory=$1 label=$2
+  shift 2
   counted "${label}unit tests" 1800 python3 test-suite/unit_tests.py "$directory" "$(nproc)"
-  counted "${label}scenarios" 1800 python3 test-suite/scenarios/run.py --binary "$directory/src/loligo"
+  counted "${label}scenarios" 1800 python3 test-suite/scenarios/run.py --binary "$directory/src/loligo" "$@"
 }
 
 check_sanitized() {
@@ -148,11 +149,13 @@ check_sanitized() {
   configure_in "$directory" --enable-sanitize="$list" CXXFLAGS="-O1 -g"
   say "building $directory"
   quietly "make $name" make -C "$directory" --silent -j"$(nproc)" all
-  check_build "$directory" "$name "
+  check_build "$directory" "$name " --patience 4
 }
 
 check() {
-  check_build "$build" ""
+  local long=()
+  if [[ $all == yes ]]; then long=(--long); fi
+  check_build "$build" "" "${long[@]}"
   counted "tree" 900 python3 test-suite/tree_check.py --build "$build"
   counted "badhttp" 900 python3 test-suite/badhttp/run_badhttp.py --binary src/loligo
   counted "fuzz" 600 bash test-suite/fuzz/run.sh "$([[ $all == yes ]] && echo 120 || echo 5)"
