@@ -52,6 +52,7 @@ constexpr Table kTables[] = {
     with(with(high_as(controls_as(kPercent), kPercent), kUnsafe, kPercent), "%", kPercent),  // percent
     backslashed(),                                                                        // shell
     controls_as(kPercent),                                                                // raw
+    with(controls_as(kHex), "\t", 0),                                                     // event
 };
 
 constexpr char kHexDigits[] = "0123456789ABCDEF";

@@ -23,6 +23,7 @@ enum class Encoding : uint8_t {
   percent,     // #  as `token`, and % too
   shell,       // /  in double quotes when it holds a blank
   raw,         // '  only controls are replaced
+  event,       // the event log: controls as \xHH, tabs stay
 };
 
 inline constexpr size_t kGrowth = 4;       // one byte becomes at most so many

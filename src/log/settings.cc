@@ -41,7 +41,7 @@ std::string unquoted(std::string_view text) {
 
 void parse_logformat(const Statement& s, void* settings, Problems& problems) {
   if (!config::require_word(s, 0, "the name of the format", problems)) return;
-  std::string raw = config::rest_from_word(s, 1);
+  std::string raw(config::rest_from_word(s, 1));
   if (raw.empty()) return problems.error(s.place, "logformat " + s.words[0].text + " has no definition");
   std::string definition = unquoted(raw);
   size_t shift = definition.size() == raw.size() ? 0 : 1;

@@ -29,8 +29,6 @@ class Sink {
   virtual Taken write(std::string_view lines, std::string& why) = 0;
   // Gives the name of what was written so far to file.0 and goes on in a new one; with 0 only opens again.
   virtual void rotate(int /*keep*/) {}
-  // True if a failure may have left a part of a line behind, so that the line must be sent again whole.
-  virtual bool resend_line() const { return true; }
 };
 
 struct SinkOptions {
