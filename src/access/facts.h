@@ -32,12 +32,13 @@ struct Facts {
   const char* reply_bytes = nullptr;
   int status = 0;                      // http_status
   std::string_view peer_name;          // peername
+  std::string_view hierarchy;          // hier_code: "HIER_DIRECT", with or without "HIER_"
   std::string_view user;
   // Destination addresses, when known (dst). dst_state: what a slow check still needs.
   const net::Address* destinations = nullptr;
   unsigned destination_count = 0;
   bool destinations_known = false;     // true also when the name has none
-  // dstdomain with an IP host: the reverse name, "none" when there is none
+  // dstdomain with an IP host: the reverse name; "none" or empty when there is none
   std::string_view reverse_name;
   bool reverse_name_known = false;
 };

@@ -5,10 +5,18 @@
 // opposite of the last line; an empty list gives the directive's own default.
 // Every verdict names the line that decided.
 //
+// Rules fail closed. In an allow line an ACL whose fact is missing (no reply
+// yet, destinations unknown to a fast check) fails the line, negated or not; in
+// a deny line it counts as "no", so its negation denies. An ACL of a type that
+// is not implemented fails an allow line and matches a deny line; the compiler
+// reports its use as Severity::restricts. Conditions (compile_conditions) decide
+// nothing about access: there a missing fact is an ordinary "no".
+//
 // Immutable once compiled; any thread. Built by AclSet and Rules::compile from
 // the statements the configuration reader collected.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,9 +58,17 @@ class Rules {
   bool may_need_destinations() const { return may_need_destinations_; }
 
   struct Term { std::shared_ptr<const Acl> acl; bool negated; };
-  struct Line { bool allow; std::vector<Term> terms; std::string place, text; };
+  struct Line {
+    bool allow = false;
+    bool always = false;         // its ACLs match whatever is asked ("allow all")
+    bool missing_is_no = false;  // see Context
+    std::vector<Term> terms;
+    std::string place, text;
+  };
 
  private:
+  bool add_terms(Line&, const config::Statement&, size_t first, const AclSet&, config::Problems&);
+  void add_line(Line);
   template <bool kSlow> Verdict run(const Facts&, bool otherwise) const;
   std::vector<Line> lines_;
   bool may_need_destinations_ = false;
@@ -62,7 +78,10 @@ class Rules {
 // to_linklocal, CONNECT) and lets old files redefine them quietly.
 class AclSet {
  public:
-  AclSet();
+  // The addresses of a host name in a src, dst or localip ACL; empty = it does not resolve. Called in add().
+  using Resolver = std::function<std::vector<net::Address>(std::string)>;
+
+  explicit AclSet(Resolver = {});
   ~AclSet();
   AclSet(AclSet&&) noexcept;
   AclSet& operator=(AclSet&&) noexcept;
@@ -73,6 +92,8 @@ class AclSet {
   std::shared_ptr<const Acl> find(std::string_view name) const;
   // The sequence number of the statement that first defined `name` (an ACL must stand before its use); -1 for predefined.
   int defined_at(std::string_view name) const;
+  // The name of an ACL most like `name`, for error messages; may be empty.
+  std::string closest(std::string_view name) const;
   bool has_purge_method() const;   // a method ACL names PURGE: the feature is on
 
  private:
