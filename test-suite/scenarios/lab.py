@@ -21,17 +21,17 @@ SCENARIOS = []
 
 
 class Scenario:
-    def __init__(self, id, title, function, long, timeout, squid):
+    def __init__(self, id, title, function, long, timeout, squid, gnutls=None):
         self.id, self.title, self.function = id, title, function
         self.long, self.timeout = long, timeout
         self.group = function.__globals__.get("GROUP", "other")
-        self.differs = {"squid": squid} if squid else {}
+        self.differs = {"squid": squid, "squid with GnuTLS": gnutls or squid}
 
 
-def scenario(id, title, long=False, timeout=60, squid=None):
-    """Registers a scenario. `squid` tells why Squid 5.7 is expected to fail it."""
+def scenario(id, title, long=False, timeout=60, squid=None, gnutls=None):
+    """Registers a scenario. `squid` tells why Squid 5.7 is expected to fail it, `gnutls` why its GnuTLS build alone is."""
     def register(function):
-        SCENARIOS.append(Scenario(id, title, function, long, timeout, squid))
+        SCENARIOS.append(Scenario(id, title, function, long, timeout, squid, gnutls))
         return function
     return register
 

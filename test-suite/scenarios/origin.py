@@ -154,6 +154,10 @@ class Origin:
     def last(self, path=None):
         return self.requests(path)[-1]
 
+    def used(self, path=None):
+        """How many connections carried requests (a Squid also opens some only to probe)."""
+        return len({r.connection for r in self.requests(path)})
+
     def wait_for(self, count, path=None, timeout=5.0):
         """Waits until `count` requests have come; returns them."""
         deadline = time.monotonic() + timeout * self.lab.patience

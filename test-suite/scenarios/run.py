@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,7 +30,8 @@ import lab as laboratory
 
 MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages", "forward_connections",
            "forward_tunnel", "forward_fields",
-           "forward_dns", "forward_errors", "timeouts")
+           "forward_dns", "forward_errors", "timeouts",
+           "accelerator", "accel_tls")
 
 
 def options():
@@ -157,10 +159,18 @@ class Running:
                 pass
 
 
+def kind_of(binary):
+    """Whose list of expected differences applies."""
+    if "squid" not in os.path.basename(binary):
+        return "loligo"
+    version = subprocess.run((binary, "-v"), capture_output=True, text=True, check=False).stdout
+    return "squid with GnuTLS" if "with-gnutls" in version else "squid"
+
+
 class Score:
     def __init__(self, wanted):
         self.wanted = wanted
-        self.kind = "squid" if "squid" in os.path.basename(wanted.binary or "") else "loligo"
+        self.kind = kind_of(wanted.binary)
         self.passed = self.failed = self.skipped = self.differed = 0
         self.names = []
 
