@@ -6,3 +6,11 @@ check_PROGRAMS += src/main_test
 src_main_test_SOURCES = src/base/test_main.cc src/main_options.cc src/main_options.h src/main_options_test.cc \
   src/process_control.cc src/process_control.h src/process_control_pid.cc src/process_control_supervisor.cc src/process_control_test.cc
 src_main_test_LDADD = $(LIBS_BASE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+
+# All rooms' settings together: the program, and the tests that read whole configurations.
+noinst_LIBRARIES += src/libsettings.a
+src_libsettings_a_SOURCES = src/settings.cc src/settings.h src/settings_checks.cc src/process_settings.cc
+
+check_PROGRAMS += src/settings_test
+src_settings_test_SOURCES = src/base/test_main.cc src/settings_test.cc
+src_settings_test_LDADD = src/libsettings.a $(LIBS_MGR) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

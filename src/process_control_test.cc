@@ -38,7 +38,7 @@ struct Scratch {
 // Runs `body` in a process of its own; its exit status after wait().
 class Process {
  public:
-  explicit Process(const std::function<int()>& body) : pid_(fork()) {
+  explicit Process(const std::function<int()>& body) : pid_((fflush(nullptr), fork())) {
     if (pid_ == 0) _exit(body());
   }
   ~Process() { if (pid_ > 0) { kill(pid_, SIGKILL); wait(); } }

@@ -2,11 +2,13 @@
 //
 // load_settings reads the files, applies defaults, fills the structs and checks
 // what concerns several directives; check_rules compiles the access rules to
-// report unknown ACLs; check_outside looks for the files and users they name.
+// report unknown ACLs; check_outside looks for the certificates they name.
 // parse_only does all three for `-k parse`.
 // Owner: main; immutable once loaded, a reload makes a new one. Loading: one thread.
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "access/settings.h"
@@ -49,6 +51,8 @@ struct Settings {
   bool incomplete = false;
 };
 
+std::span<const config::Directive> process_directives();
+
 // Every room's table bound to its part of `settings`, and the names that no room implements yet.
 std::vector<config::RoomTable> room_tables(Settings& settings);
 
@@ -57,7 +61,7 @@ Settings load_settings(const std::string& path, const config::ReadOptions&, conf
 Settings load_settings_text(std::string_view text, const std::string& name, const config::ReadOptions&, config::Problems&);
 // Compiles every rule list and forgets the result: unknown ACLs and ACL types are reported.
 void check_rules(const Settings&, config::Problems&);
-// Certificates, keys, directories, users, groups: reports what is not there as `missing`.
+// Certificates and keys: reports those that are not there as `missing`. (Helpers, users, list files: load_settings does.)
 void check_outside(const Settings&, config::Problems&);
 
 // `-k parse`: all problems of a file on stderr. 0 when nothing but warnings, missing things and restrictions remain, else 1.

@@ -6,3 +6,8 @@ AM_TESTS_ENVIRONMENT = BOOST_TEST_REPORT_LEVEL=short; export BOOST_TEST_REPORT_L
 EXTRA_DIST += bootstrap.sh .ci/run \
   test-suite/unit_tests.py test-suite/tree_check.py \
   test-suite/badhttp test-suite/bench test-suite/manager test-suite/peering test-suite/scenarios
+
+check_PROGRAMS += test-suite/conf_corpus_test
+test_suite_conf_corpus_test_SOURCES = src/base/test_main.cc test-suite/conf_corpus_test.cc
+test_suite_conf_corpus_test_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR=\"$(abs_top_srcdir)\"
+test_suite_conf_corpus_test_LDADD = src/libsettings.a $(LIBS_MGR) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/client/libclient.a
-src_client_libclient_a_SOURCES = src/client/error_page.cc src/client/error_page.h src/client/error_page_language.cc \
+src_client_libclient_a_SOURCES = src/client/settings.cc src/client/settings.h src/client/port_options.cc src/client/port_options.h \
+  src/client/error_page.cc src/client/error_page.h src/client/error_page_language.cc \
   src/client/error_page_table.cc src/client/error_page_table.h src/client/error_page_template.cc src/client/error_page_template.h
 
 check_PROGRAMS += src/client/client_test

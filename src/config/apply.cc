@@ -35,15 +35,20 @@ void report_unknown(const Statement& s, const DirectiveIndex& index, Problems& p
 // What the manual says of a directive without effect, up to its first full stop.
 std::string reason(const Directive& d) { return std::string(d.text.substr(0, d.text.find('.'))); }
 
-void apply_one(const Statement& s, const DirectiveIndex::Entry& entry, Problems& problems) {
+// Names already warned about: a long list of rules without effect needs one warning.
+using Warned = std::unordered_set<std::string_view>;
+
+void apply_one(const Statement& s, const DirectiveIndex::Entry& entry, Warned& warned, Problems& problems) {
   const Directive& d = *entry.directive;
   switch (d.status) {
     case Status::implemented:
       return d.parse(s, entry.settings, problems);
     case Status::accepted:
-      return problems.warning(s.place, s.name + " has no effect yet: " + reason(d));
+      if (says_off(s) || says_deny_all(s) || rest_without_comment(s) == d.default_value) return;  // asks for nothing
+      if (warned.insert(d.name).second) problems.warning(s.place, s.name + " has no effect yet: " + reason(d));
+      return;
     case Status::obsolete:
-      problems.warning(s.place, s.name + " is obsolete: " + reason(d), "remove the line");
+      if (warned.insert(d.name).second) problems.warning(s.place, s.name + " is obsolete: " + reason(d), "remove the line");
       if (d.parse != nullptr) d.parse(s, entry.settings, problems);
       return;
     case Status::restricting:
@@ -76,10 +81,11 @@ void apply_defaults(std::span<const RoomTable> tables, Problems& problems) {
 }
 
 void apply(const std::vector<Statement>& statements, const DirectiveIndex& index, Problems& problems) {
+  Warned warned;
   for (const Statement& s : statements) {
     DirectiveIndex::Entry entry = index.find(s.name);
     if (entry.directive == nullptr) report_unknown(s, index, problems);
-    else apply_one(s, entry, problems);
+    else apply_one(s, entry, warned, problems);
   }
 }
 

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/net/libnet.a
-src_net_libnet_a_SOURCES = src/net/loop.cc src/net/loop.h src/net/stream.cc src/net/stream.h src/net/tls_settings.h \
+src_net_libnet_a_SOURCES = src/net/settings.cc src/net/settings.h src/net/tls_options.cc src/net/tls_options.h \
+  src/net/loop.cc src/net/loop.h src/net/stream.cc src/net/stream.h src/net/tls_settings.h \
   src/net/address.cc src/net/address.h src/net/dns.cc src/net/dns.h src/net/dns_answer.h src/net/dns_cache.h \
   src/net/dns_channel.cc src/net/dns_channel.h src/net/dns_job.cc src/net/dns_reply.cc src/net/dns_reply.h \
   src/net/dns_state.h src/net/dns_statistics.cc src/net/hosts_file.cc src/net/hosts_file.h

@@ -62,6 +62,10 @@ void Loop::modify(int fd, Watcher* watcher, uint32_t events) {
 
 void Loop::remove(int fd, Watcher* watcher) {
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  forget(watcher);
+}
+
+void Loop::forget(Watcher* watcher) {
   for (int i = event_next_; i < event_count_; ++i)
     if (events_[i].data.ptr == watcher) events_[i].data.ptr = nullptr, events_[i].events = 0;
 }
@@ -70,7 +74,8 @@ void Loop::refresh_clocks() {
   timespec steady{}, wall{};
   ::clock_gettime(CLOCK_MONOTONIC, &steady);
   ::clock_gettime(CLOCK_REALTIME, &wall);
-  now_ms_ = int64_t(steady.tv_sec) * 1000 + steady.tv_nsec / 1'000'000;
+  now_us_ = int64_t(steady.tv_sec) * 1'000'000 + steady.tv_nsec / 1000;
+  now_ms_ = now_us_ / 1000;
   wall_us_ = int64_t(wall.tv_sec) * 1'000'000 + wall.tv_nsec / 1000;
 }
 

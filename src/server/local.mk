@@ -1,5 +1,5 @@
 noinst_LIBRARIES += src/server/libserver.a
-src_server_libserver_a_SOURCES =
+src_server_libserver_a_SOURCES = src/server/settings.cc src/server/settings.h
 
 check_PROGRAMS += src/server/server_test
 src_server_server_test_SOURCES = src/base/test_main.cc

@@ -31,7 +31,9 @@ struct Settings {
   int quick_abort_pct = 95;
   int64_t read_ahead_gap = 16384;
 
+  bool tls_outgoing = true;         // false after "tls_outgoing_options disable": no https:// origins
   net::TlsSettings tls_outgoing_options;
+  config::Place tls_outgoing_place;  // of the last tls_outgoing_options line
   Statements tcp_outgoing_address;  // ADDRESS [!]acl ...: conditions from word 1 on
 };
 

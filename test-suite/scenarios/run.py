@@ -31,7 +31,8 @@ import lab as laboratory
 MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages", "forward_connections",
            "forward_tunnel", "forward_fields",
            "forward_dns", "forward_errors", "timeouts",
-           "accelerator", "accel_tls")
+           "accelerator", "accel_tls",
+           "cache_memory", "cache_sharing", "cache_refresh")
 
 
 def options():
