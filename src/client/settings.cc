@@ -1,0 +1,153 @@
+#include "client/settings.h"
+
+#include "client/port_options.h"
+#include "config/bind.h"
+
+namespace loligo::client {
+namespace {
+
+using namespace config;
+
+constexpr Choice<ForwardedFor> kForwardedFor[] = {{"on", ForwardedFor::on}, {"off", ForwardedFor::off}, {"transparent", ForwardedFor::transparent},
+                                                  {"delete", ForwardedFor::remove}, {"truncate", ForwardedFor::truncate}};
+constexpr Choice<UriWhitespace> kUriWhitespace[] = {{"strip", UriWhitespace::strip}, {"deny", UriWhitespace::deny}, {"allow", UriWhitespace::allow},
+                                                    {"encode", UriWhitespace::encode}, {"chop", UriWhitespace::chop}};
+
+// NAME VALUE, the value to the end of the line or one quoted string.
+template <auto Member>
+void parse_replacement(const Statement& s, void* settings, Problems& problems) {
+  if (!require_word(s, 1, "a header name and a value", problems)) return;
+  const Word& value = s.words[1];
+  Field<Member>::in(settings).push_back({s.words[0].text, value.quoted ? value.text : std::string(rest_from_word(s, 1))});
+}
+template <auto Member>
+void dump_replacement(const Directive& self, const void* settings, std::string& out) {
+  for (const HeaderReplacement& r : Field<Member>::in(settings)) dump_line(self, r.name + " " + r.value, out);
+}
+template <auto Member>
+constexpr Directive replacement(std::string_view names, std::string_view text) {
+  return custom(names, "name value", "none", text, parse_replacement<Member>, dump_replacement<Member>, true, WordStyle::quoted);
+}
+
+// NAME VALUE [acl ...], the value one word or one quoted string.
+template <auto Member>
+void parse_addition(const Statement& s, void* settings, Problems& problems) {
+  if (!require_word(s, 1, "a header name and a value", problems)) return;
+  Field<Member>::in(settings).push_back({s.words[0].text, s.words[1].text, s, 2});
+}
+template <auto Member>
+void dump_addition(const Directive& self, const void* settings, std::string& out) {
+  for (const HeaderAddition& a : Field<Member>::in(settings)) dump_line(self, rest_without_comment(a.statement), out);
+}
+template <auto Member>
+constexpr Directive addition(std::string_view names, std::string_view text) {
+  return custom(names, "name value [[!]acl ...]", "none", text, parse_addition<Member>, dump_addition<Member>, true, WordStyle::quoted);
+}
+
+// "none" and "0" limits, with or without ACLs behind them.
+bool no_limit(const Statement& s) { return !s.words.empty() && (s.words[0].text == "none" || s.words[0].text == "0" || s.words[0].text == "-1"); }
+
+constexpr Directive kDirectives[] = {
+    custom("http_port ascii_port", "[address:]port [option ...]", "none",
+           "A port that takes HTTP requests. Without a mode it is a forward proxy; accel makes it a website's front with "
+           "defaultsite=HOST, no-vhost, vport[=N], protocol=, allow-direct, ignore-cc and act-as-origin. name= is what the ACL myportname sees. "
+           "Further options: tcpkeepalive[=idle,interval,timeout] in seconds, ipv4.",
+           parse_http_port, dump_http_ports, true),
+    custom("https_port", "[address:]port tls-cert=path [tls-key=path] [option ...]", "none",
+           "A port that takes HTTP requests inside TLS. Several tls-cert= are chosen by the name that the client asks for. Options: those of http_port, "
+           "and tls-key=, tls-min-version=, cipher=, options=, tls-dh=, clientca=, tls-cafile=, capath=, crlfile=, sslflags=.",
+           parse_https_port, dump_https_ports, true),
+    rules<&Settings::http_access>("http_access", "deny all", "Who may use the proxy for what. Without any line everything is denied."),
+    bytes<&Settings::request_header_max_size, 1024>("request_header_max_size", "64 KB", "The largest head of a request."),
+    bytes<&Settings::request_body_max_size, 1024, true>("request_body_max_size", "0 KB", "The largest body of a request; 0 = no limit."),
+    bytes<&Settings::client_request_buffer_max_size, 1024>("client_request_buffer_max_size", "512 KB", "How much of a request is held in memory at a time. Larger than request_header_max_size."),
+    integer<&Settings::pipeline_prefetch>("pipeline_prefetch", "0", "How many further requests of a connection are worked on before the first is answered."),
+    duration<&Settings::request_timeout>("request_timeout", "5 minutes", "How long a client may take to send the whole head of a request."),
+    duration<&Settings::request_start_timeout>("request_start_timeout", "5 minutes", "How long a new connection may wait before its first byte."),
+    duration<&Settings::client_idle_pconn_timeout>("client_idle_pconn_timeout persistent_request_timeout", "2 minutes", "How long an idle client connection is kept after a reply."),
+    duration<&Settings::write_timeout>("write_timeout", "15 minutes", "A peer of a connection that takes no bytes for this long is given up."),
+    duration<&Settings::client_lifetime>("client_lifetime", "1 day", "The longest life of a client connection."),
+    flag<&Settings::half_closed_clients>("half_closed_clients", "off", "Go on serving a client that has closed its sending side."),
+    flag<&Settings::client_persistent_connections>("client_persistent_connections", "on", "Keep client connections open for further requests."),
+    flag<&Settings::persistent_connection_after_error>("persistent_connection_after_error", "on", "Keep a client connection open after an error reply."),
+    flag<&Settings::via>("via", "on", "Add a Via field to forwarded requests and replies."),
+    choice<&Settings::forwarded_for, kForwardedFor>("forwarded_for", "on|off|transparent|delete|truncate", "on",
+           "What happens to X-Forwarded-For: on appends the client's address, off appends unknown, transparent leaves it, delete removes it, truncate replaces it by the client's address."),
+    named_rules<&Settings::request_header_access>("request_header_access", "none", "Which fields of a request are forwarded. The names All and Other stand for every field, and every field that has no line and is not well known."),
+    named_rules<&Settings::reply_header_access>("reply_header_access", "none", "Which fields of a reply reach the client; names as in request_header_access."),
+    replacement<&Settings::request_header_replace>("request_header_replace header_replace", "The value that a field of a request gets in place of one that request_header_access removed."),
+    replacement<&Settings::reply_header_replace>("reply_header_replace", "The value that a field of a reply gets in place of one that reply_header_access removed."),
+    addition<&Settings::request_header_add>("request_header_add", "A field to add to forwarded requests, where the ACLs match. The value may hold the codes of logformat."),
+    addition<&Settings::reply_header_add>("reply_header_add", "A field to add to replies, where the ACLs match. The value may hold the codes of logformat."),
+    named_rules<&Settings::http_upgrade_request_protocols>("http_upgrade_request_protocols", "none", "Which protocols a client may switch to with Upgrade, by name, or OTHER for those without a line. Without a line Upgrade is removed."),
+    choice<&Settings::uri_whitespace, kUriWhitespace>("uri_whitespace", "strip|deny|allow|encode|chop", "strip", "What happens to blanks inside a request's URL."),
+    text<&Settings::visible_hostname>("visible_hostname", "name", "none", "The proxy's name in Via and on error pages; by default the machine's."),
+    text<&Settings::unique_hostname>("unique_hostname", "name", "none", "The name by which the proxy recognises its own requests, where several share a visible_hostname."),
+    words<&Settings::hostname_aliases>("hostname_aliases", "name ...", "none", "Further names of this proxy."),
+    flag<&Settings::client_db>("client_db", "on", "Count requests and connections by client address: the page client_list and the ACL maxconn."),
+    flag<&Settings::global_internal_static>("global_internal_static", "on", "Answer /squid-internal- paths whatever host the request names."),
+    text<&Settings::cache_mgr>("cache_mgr", "address", "webmaster", "The e-mail address on error pages."),
+    flag<&Settings::httpd_suppress_version_string>("httpd_suppress_version_string", "off", "Leave the version out of error pages and fields."),
+    statements<&Settings::deny_info>("deny_info", WordStyle::plain, "[NNN:]page|URL|TCP_RESET acl ...", "none", "What a client sees whose request was denied with one of these ACLs as the last one looked at: an error page, a redirect, or a reset."),
+    text<&Settings::error_directory>("error_directory", "path", "none", "A directory with error pages of your own."),
+    text<&Settings::error_default_language>("error_default_language", "language", "none", "The language of error pages for clients that do not say which they read."),
+    text<&Settings::err_page_stylesheet>("err_page_stylesheet", "path", "none", "A style sheet to put into error pages."),
+    line<&Settings::err_html_text>("err_html_text", "text", "none", "Text for error pages, as %L in a template."),
+    flag<&Settings::email_err_data>("email_err_data", "off", "Put details of the error into the mail link of error pages."),
+
+    restricting("http_reply_access", "none", "replies that it denies would reach clients.", says_allow_all),
+    restricting("adapted_http_access http_access2", "none", "requests that it denies would be let through.", says_allow_all),
+    restricting("reply_body_max_size", "none", "larger replies would reach clients.", no_limit),
+    restricting("follow_x_forwarded_for", "deny all", "rules would see the address of the proxy in front in place of the client's, which may be one they allow.", says_deny_all),
+    restricting("proxy_protocol_access", "none", "clients are known by the load balancer's address without it.", says_deny_all),
+    restricting("client_ip_max_connections", "-1", "clients could open more connections.", says_off),
+    restricting("on_unsupported_protocol", "none", "it decides about traffic that is not HTTP on intercepted ports."),
+    restricting("ssl_bump", "none", "it decides which TLS connections are looked into or ended.", [](const Statement& s) {
+      return !s.words.empty() && (s.words[0].text == "none" || s.words[0].text == "splice" || s.words[0].text == "peek"); }),
+    restricting("host_verify_strict", "off", "requests whose Host does not match their address would be let through.", says_off),
+    restricting("url_rewrite_program redirect_program", "none", "rewriters like squidGuard block pages.", says_off),
+    restricting("adaptation_access", "none", "content filters would be passed by.", [](const Statement& s) {
+      return s.words.size() == 3 && s.words[1].text == "deny" && s.words[2].text == "all"; }),
+    // adaptation_access is the line that sends anything through a filter.
+    accepted("icap_enable", "off", "adaptation_access is what calls content filters, and it is refused."),
+    accepted("ecap_enable", "off", "adaptation_access is what calls content filters, and it is refused."),
+    accepted("delay_pools", "0", "clients get the bandwidth there is."),
+    accepted("delay_class", "none", "clients get the bandwidth there is."),
+    accepted("delay_access", "none", "clients get the bandwidth there is."),
+    accepted("delay_parameters", "none", "clients get the bandwidth there is."),
+    accepted("delay_initial_bucket_level", "50", "clients get the bandwidth there is."),
+    accepted("client_delay_pools", "0", "clients get the bandwidth there is."),
+    accepted("client_delay_initial_bucket_level", "50", "clients get the bandwidth there is."),
+    accepted("client_delay_parameters", "none", "clients get the bandwidth there is."),
+    accepted("client_delay_access", "none", "clients get the bandwidth there is."),
+    accepted("response_delay_pool", "none", "clients get the bandwidth there is."),
+    accepted("response_delay_pool_access", "none", "clients get the bandwidth there is."),
+    accepted("acl_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
+    accepted("log_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
+    accepted("delay_pool_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
+    accepted("tproxy_uses_indirect_client", "off", "it belongs to follow_x_forwarded_for."),
+    accepted("client_dst_passthru", "on", "it belongs to intercepted ports."),
+    accepted("ftp_port", "none", "FTP clients are not served."),
+    accepted("relaxed_header_parser", "on", "heads are judged strictly, with the harmless liberties of RFC 9112 alone."),
+    accepted("force_request_body_continuation", "none", "100 Continue comes from the server."),
+    accepted("note", "none", "transactions carry no notes."),
+    accepted("httpd_accel_surrogate_id", "none", "Surrogate-Control is passed on unread."),
+    accepted("http_accel_surrogate_remote", "off", "Surrogate-Control is passed on unread."),
+    accepted("eui_lookup", "on", "hardware addresses are not looked up."),
+    accepted("clientside_tos", "none", "packets carry no marks."),
+    accepted("mark_client_packet clientside_mark", "none", "packets carry no marks."),
+    accepted("mark_client_connection", "none", "connections carry no marks."),
+    accepted("error_log_languages", "on", "missing languages are not logged."),
+    accepted("icon_directory", "none", "there are no icons to serve."),
+    accepted("short_icon_urls", "on", "there are no icons to serve."),
+    accepted("mime_table", "none", "types come from servers."),
+    obsolete("broken_posts", "no server needs an extra line behind a POST body."),
+    accepted("sslcrtd_program", "none", "it belongs to ssl_bump."),
+    accepted("sslcrtd_children", "32 startup=5 idle=1", "it belongs to ssl_bump."),
+};
+
+}  // namespace
+
+std::span<const config::Directive> directives() { return kDirectives; }
+
+}  // namespace loligo::client

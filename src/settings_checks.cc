@@ -1,0 +1,101 @@
+// What can be said of a configuration only when all of it is known: do the
+// access rules compile, and are the certificates it names there?
+#include <unistd.h>
+
+#include "access/rules.h"
+#include "settings.h"
+
+namespace loligo {
+namespace {
+
+using config::Problems;
+using config::Statement;
+using Statements = std::vector<Statement>;
+
+// One list of rules and how many words stand before allow or deny.
+struct RuleList { const Statements* statements; size_t skip; };
+// Statements whose words from `first` on are ACLs.
+struct Condition { const Statement* statement; size_t first; };
+
+std::vector<RuleList> rule_lists(const Settings& s) {
+  return {{&s.client.http_access, 0}, {&s.client.request_header_access, 1}, {&s.client.reply_header_access, 1},
+          {&s.client.http_upgrade_request_protocols, 1}, {&s.server.always_direct, 0}, {&s.server.never_direct, 0},
+          {&s.server.miss_access, 0}, {&s.server.server_pconn_for_nonretriable, 0}, {&s.icp.cache_peer_access, 1},
+          {&s.cache.cache, 0}, {&s.cache.send_hit, 0}, {&s.cache.store_miss, 0}, {&s.cache.collapsed_forwarding_access, 0}};
+}
+
+std::vector<Condition> conditions(const Settings& s) {
+  std::vector<Condition> out;
+  for (auto* list : {&s.client.request_header_add, &s.client.reply_header_add})
+    for (auto& a : *list) out.push_back({&a.statement, a.first_acl});
+  for (auto& statement : s.client.deny_info) out.push_back({&statement, 1});
+  for (auto& statement : s.server.tcp_outgoing_address) out.push_back({&statement, 1});
+  for (auto& limit : s.cache.range_offset_limit) out.push_back({&limit.statement, limit.first_acl});
+  for (auto& log : s.log.access_logs) out.push_back({&log.statement, log.first_acl});
+  return out;
+}
+
+// Behind a missing include an unknown ACL is no mistake of this line.
+bool knows_all(const Statement& s, size_t first, const access::AclSet& acls) {
+  for (size_t i = first; i < s.words.size(); ++i) {
+    std::string_view name = s.words[i].text;
+    if (name.starts_with("!")) name.remove_prefix(1);
+    if (acls.find(name) == nullptr) return false;
+  }
+  return true;
+}
+
+void report_unknown_behind_include(const Statement& s, Problems& problems) {
+  problems.missing(s.place, s.name + " names an ACL that is not defined here; a missing include file may define it");
+}
+
+Statements known_only(const Statements& all, size_t first, const access::AclSet& acls, Problems& problems) {
+  Statements known;
+  for (const Statement& s : all) {
+    if (knows_all(s, first, acls)) known.push_back(s);
+    else report_unknown_behind_include(s, problems);
+  }
+  return known;
+}
+
+void check_file(const std::string& path, const config::Place& place, std::string_view what, Problems& problems) {
+  if (!path.empty() && ::access(path.c_str(), R_OK) != 0) problems.missing(place, "the " + std::string(what) + " " + path + " cannot be read");
+}
+
+void check_tls(const net::TlsSettings& tls, const config::Place& place, Problems& problems) {
+  for (auto& c : tls.certificates) {
+    check_file(c.cert_file, place, "certificate", problems);
+    if (c.key_file != c.cert_file) check_file(c.key_file, place, "key", problems);
+  }
+  check_file(tls.ca_file, place, "CA file", problems);
+  check_file(tls.ca_path, place, "CA directory", problems);
+  check_file(tls.crl_file, place, "CRL file", problems);
+  check_file(tls.client_ca_file, place, "CA file", problems);
+  // tls-dh=CURVE:FILE
+  size_t colon = tls.dh_file.find(':');
+  check_file(colon == tls.dh_file.npos ? tls.dh_file : tls.dh_file.substr(colon + 1), place, "DH file", problems);
+}
+
+}  // namespace
+
+void check_rules(const Settings& s, Problems& problems) {
+  access::AclSet acls;
+  for (const Statement& statement : s.access.acl) acls.add(statement, problems);
+  acls.finish(problems);
+  for (const RuleList& list : rule_lists(s)) {
+    if (!s.incomplete) access::Rules::compile(*list.statements, acls, problems, list.skip);
+    else access::Rules::compile(known_only(*list.statements, list.skip + 1, acls, problems), acls, problems, list.skip);
+  }
+  for (const Condition& c : conditions(s)) {
+    if (!s.incomplete || knows_all(*c.statement, c.first, acls)) access::Rules::compile_conditions(*c.statement, c.first, acls, problems);
+    else report_unknown_behind_include(*c.statement, problems);
+  }
+}
+
+void check_outside(const Settings& s, Problems& problems) {
+  for (auto& port : s.client.ports) check_tls(port.tls_settings, port.place, problems);
+  for (auto& peer : s.icp.peers) check_tls(peer.tls_settings, peer.place, problems);
+  check_tls(s.server.tls_outgoing_options, s.server.tls_outgoing_place, problems);
+}
+
+}  // namespace loligo
