@@ -15,5 +15,21 @@ src_http_libhttp_a_SOURCES = \
   src/http/vary.cc src/http/vary.h
 
 check_PROGRAMS += src/http/http_test
-src_http_http_test_SOURCES = src/base/test_main.cc
-src_http_http_test_LDADD = $(LIBS_HTTP) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+src_http_http_test_SOURCES = src/base/test_main.cc \
+  src/http/cache_control_test.cc \
+  src/http/chunked_test.cc \
+  src/http/conditional_test.cc \
+  src/http/corpus_test.cc \
+  src/http/date_test.cc \
+  src/http/framing_test.cc \
+  src/http/freshness_test.cc \
+  src/http/head_test.cc \
+  src/http/range_test.cc \
+  src/http/test_head.h \
+  src/http/uri_test.cc \
+  src/http/vary_test.cc
+src_http_http_test_LDADD = $(LIBS_HTTP) $(UNIT_TEST_LIBS) -lboost_json $(LOLIGO_SYSTEM_LIBS)
+
+noinst_PROGRAMS += test-suite/bench/http_bench
+test_suite_bench_http_bench_SOURCES = test-suite/bench/http_bench.cc
+test_suite_bench_http_bench_LDADD = $(LIBS_HTTP) $(LOLIGO_SYSTEM_LIBS)
