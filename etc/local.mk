@@ -1,5 +1,5 @@
-# The configuration, examples, error pages in further languages, and the systemd unit.
-EXTRA_DIST += etc/loligo.conf etc/loligo.service.in etc/errors
+# The configuration, examples, and the systemd unit.
+EXTRA_DIST += etc/loligo.conf etc/loligo.service.in
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = etc/examples/forward.conf etc/examples/accelerator.conf etc/examples/reverse-tls.conf
@@ -15,10 +15,7 @@ install-data-local:
 	$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/loligo"
 	test -e "$(DESTDIR)$(sysconfdir)/loligo/loligo.conf" || \
 	  $(INSTALL_DATA) $(srcdir)/etc/loligo.conf "$(DESTDIR)$(sysconfdir)/loligo/loligo.conf"
-	cd $(srcdir)/etc && for page in errors/*/*; do \
-	  $(MKDIR_P) "$(DESTDIR)$(pkgdatadir)/$${page%/*}" && $(INSTALL_DATA) "$$page" "$(DESTDIR)$(pkgdatadir)/$$page" || exit 1; done
 
 uninstall-local:
 	if cmp -s $(srcdir)/etc/loligo.conf "$(DESTDIR)$(sysconfdir)/loligo/loligo.conf"; then \
 	  rm -f "$(DESTDIR)$(sysconfdir)/loligo/loligo.conf"; fi
-	rm -rf "$(DESTDIR)$(pkgdatadir)/errors"
