@@ -203,7 +203,7 @@ def check_tests_beside_code(tree, _):
         parts = name[:-len('_test.cc')].split('_')
         stems = ['_'.join(parts[:n]) for n in range(len(parts), 0, -1)]
         folder = os.path.dirname(name)
-        if name == f'{folder}/{os.path.basename(folder)}_test.cc':
+        if name in (f'{folder}/{os.path.basename(folder)}_test.cc', f'{folder}/corpus_test.cc'):
             continue  # of the room as a whole
         if not any(stem + ending in known for stem in stems for ending in ('.cc', '.h')):
             yield f'{name}: no code of that name beside it'
