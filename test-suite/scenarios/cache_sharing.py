@@ -1,0 +1,239 @@
+"""Several clients on one fetch: collapsed forwarding, following a growing object, clients that stall or leave."""
+import time
+
+import wire
+from lab import between, check, contains, lacks, one_of, same, scenario
+from origin import reply
+
+GROUP = "cache"
+
+
+@scenario("share.collapse", "collapsed_forwarding on: 50 clients at once make one request")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.5)
+        x.reply(200, "Cache-Control: max-age=60", body="shared")
+    same(set(lab.together(50, lambda i: proxy.get(origin.url("/p"), timeout=10).text)), {"shared"}, "replies")
+    same(len(origin.requests("/p")), 1, "requests at the origin")
+    contains(proxy.log_line("TCP_CF_"), "/200", "log")
+
+
+@scenario("share.collapse-off", "collapsed_forwarding off (the default): each makes its own")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.5)
+        x.reply(200, "Cache-Control: max-age=60", body="own")
+    lab.together(5, lambda i: proxy.get(origin.url("/p"), timeout=10).text)
+    same(len(origin.requests("/p")), 5, "requests at the origin")
+
+
+@scenario("share.uncacheable", "What may not be shared frees the waiters at once, each with a reply of its own")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.4)
+        x.reply(200, "Cache-Control: private", body=f"for {x.request.get('X-Who')}")
+    took = lab.stopwatch()
+    answers = lab.together(20, lambda i: proxy.get(origin.url("/p"), f"X-Who: {i}", timeout=15).text)
+    same(answers, [f"for {i}" for i in range(20)], "replies")
+    same(len(origin.requests("/p")), 20, "requests at the origin")
+    check(took() < 4, f"all within {took():.1f} s: they do not queue one behind the other")
+
+
+@scenario("share.vary", "Waiters of another variant go their own way")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.4)
+        x.reply(200, "Cache-Control: max-age=60", "Vary: X-Who", body=f"for {x.request.get('X-Who')}")
+    answers = lab.together(12, lambda i: proxy.get(origin.url("/p"), f"X-Who: {i % 3}", timeout=15).text)
+    same(answers, [f"for {i % 3}" for i in range(12)], "replies")
+
+
+@scenario("share.collapse-error", "The one request fails: every waiter gets an answer")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.4)
+        x.close()
+    statuses = lab.together(10, lambda i: proxy.get(origin.url("/p"), timeout=15).status)
+    check(all(s >= 500 for s in statuses), f"statuses {statuses}")
+
+
+@scenario("share.leader-leaves", "The first client leaves: the others still get the object")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: max-age=60", "Content-Length: 100000")
+        for _ in range(10):
+            x.send(b"p" * 10_000)
+            time.sleep(0.1)
+    leader = proxy.client()
+    leader.ask("GET", origin.url("/p"))
+    origin.wait_for(1)
+    others = [lab.background(lambda: proxy.get(origin.url("/p"), timeout=15)) for _ in range(5)]
+    time.sleep(0.4)
+    leader.reset()
+    for each in others:
+        answer = each.result()
+        same((answer.status, len(answer.body), answer.whole), (200, 100_000, True), "reply")
+    between(len(origin.requests("/p")), 1, 2, "requests at the origin")
+
+
+def growing(origin, size=200_000, pieces=20, pause=0.08, framing="length"):
+    body = bytes(range(250)) * (size // 250)
+
+    @origin.on("/grow")
+    def _(x):
+        if framing == "length":
+            x.head(200, "Cache-Control: max-age=60", f"Content-Length: {len(body)}")
+        else:
+            x.head(200, "Cache-Control: max-age=60", "Transfer-Encoding: chunked")
+        step = len(body) // pieces
+        for i in range(0, len(body), step):
+            (x.send if framing == "length" else x.chunk)(body[i:i + step])
+            time.sleep(pause)
+        if framing != "length":
+            x.last_chunk()
+    return body
+
+
+@scenario("share.follow", "A second client joins midway: both get it whole, from one fetch")
+def _(lab):
+    for framing in ("length", "chunked"):
+        origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+        body = growing(origin, framing=framing)
+        first = lab.background(lambda: proxy.get(origin.url("/grow"), timeout=15))
+        origin.wait_for(1)
+        time.sleep(0.7)
+        with proxy.client() as client:
+            client.ask("GET", origin.url("/grow"))
+            took = lab.stopwatch()
+            client.stream.until(b"\r\n\r\n", time.monotonic() + 5)
+            while len(client.stream.buffer) < 40_000:
+                client.stream.fill(time.monotonic() + 5)
+            check(took() < 0.6, f"{framing}: what is there already comes at once ({took():.2f} s)")
+        second = proxy.get(origin.url("/grow"), timeout=15)
+        check(second.body == body and second.whole, f"{framing}: the second client's body")
+        check(first.result().body == body, f"{framing}: the first client's body")
+        same(len(origin.requests("/grow")), 1, f"{framing}: requests at the origin")
+
+
+@scenario("share.http10-follower", "An HTTP/1.0 client and a HEAD join a growing chunked object")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+    body = growing(origin, framing="chunked")
+    first = lab.background(lambda: proxy.get(origin.url("/grow"), timeout=15))
+    origin.wait_for(1)
+    time.sleep(0.4)
+    head = lab.background(lambda: proxy.ask("HEAD", origin.url("/grow"), timeout=15))
+    old = proxy.get(origin.url("/grow"), version="1.0", timeout=15)
+    check(old.body == body and not old.has("Transfer-Encoding"), "HTTP/1.0 client")
+    same(head.result().status, 200, "HEAD")
+    check(first.result().body == body, "the first client")
+
+
+@scenario("share.stalled", "A client that stalls does not stop the other", squid="the slowest reader holds back the fetch")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on\nmaximum_object_size_in_memory 30 MB\nmaximum_object_size 30 MB\ncache_mem 64 MB")
+    size = 20_000_000
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: max-age=60", f"Content-Length: {size}")
+        time.sleep(0.5)
+        for _ in range(20):
+            x.send(b"p" * 1_000_000)
+    stalled = proxy.client(receive_buffer=4096)
+    stalled.ask("GET", origin.url("/p"))
+    origin.wait_for(1)
+    answer = proxy.get(origin.url("/p"), timeout=15)
+    same((len(answer.body), answer.whole), (size, True), "the other client")
+    same(len(origin.requests("/p")), 1, "requests at the origin")
+    late = stalled.reply(timeout=15)
+    same((len(late.body), late.whole), (size, True), "the stalled one, when it reads at last")
+
+
+@scenario("share.stalled-uncacheable", "A stalled client of what may not be kept does not stop another client's own fetch")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+    size = 30_000_000
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: no-store", f"Content-Length: {size}")
+        for _ in range(30):
+            x.send(b"p" * 1_000_000)
+    stalled = proxy.client(receive_buffer=4096)
+    stalled.ask("GET", origin.url("/p"))
+    origin.wait_for(1)
+    answer = proxy.get(origin.url("/p"), timeout=15)
+    same((len(answer.body), answer.whole), (size, True), "the other client")
+    between(proxy.memory("VmHWM"), 0, 200_000, "peak memory, KB")
+
+
+@scenario("share.slow-and-fast", "Ten clients at ten speeds on one object: each to the byte")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on\nmaximum_object_size_in_memory 10 MB\ncache_mem 64 MB")
+    body = bytes(range(250)) * 12_000
+    origin.page("/p", "Cache-Control: max-age=60", body=body)
+
+    def take(i):
+        with proxy.client(receive_buffer=8192, timeout=20) as client:
+            client.ask("GET", origin.url("/p"))
+            client.stream.until(b"\r\n\r\n", time.monotonic() + 10)
+            got = client.stream.buffer
+            while len(got) < len(body):
+                client.stream.fill(time.monotonic() + 10)
+                time.sleep(0.0004 * i)
+            return bytes(got) == body
+    same(set(lab.together(10, take)), {True}, "bodies to the byte")
+    same(len(origin.requests("/p")), 1, "requests at the origin")
+
+
+@scenario("share.revalidation", "A stale object under many requests at once: few revalidations, right answers")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.3)
+        if x.request.has("If-None-Match"):
+            return x.reply(304, 'ETag: "a"', "Cache-Control: max-age=60")
+        x.reply(200, 'ETag: "a"', "Cache-Control: max-age=1", body="body")
+    proxy.get(origin.url("/p"))
+    time.sleep(2.1)
+    same(set(lab.together(30, lambda i: proxy.get(origin.url("/p"), timeout=10).text)), {"body"}, "replies")
+    between(len(origin.requests("/p")), 2, 4, "requests at the origin")
+
+
+@scenario("share.aborted-origin", "The origin breaks off midway: every follower sees a broken body and nothing is kept")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: max-age=60", "Content-Length: 100000")
+        for _ in range(5):
+            x.send(b"p" * 10_000)
+            time.sleep(0.1)
+        x.close()
+    answers = lab.together(5, lambda i: proxy.get(origin.url("/p"), timeout=10))
+    check(not any(a.whole for a in answers), "broken for all")
+    before = len(origin.requests("/p"))
+    proxy.get(origin.url("/p"))
+    same(len(origin.requests("/p")), before + 1, "the next request goes to the origin")
