@@ -158,7 +158,9 @@ check() {
   check_build "$build" "" "${long[@]}"
   counted "tree" 900 python3 test-suite/tree_check.py --build "$build"
   counted "badhttp" 900 python3 test-suite/badhttp/run_badhttp.py --binary src/loligo
-  counted "fuzz" 600 bash test-suite/fuzz/run.sh "$([[ $all == yes ]] && echo 120 || echo 5)"
+  local seconds=5
+  if [[ $all == yes ]]; then seconds=120; fi
+  counted "fuzz" 3600 bash test-suite/fuzz/run.sh "$seconds"
   if [[ $all == yes ]]; then
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
     check_sanitized asan address,undefined
