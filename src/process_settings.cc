@@ -1,4 +1,6 @@
 // The directives that concern the process as a whole.
+#include <cstdio>
+
 #include "config/bind.h"
 #include "settings.h"
 
@@ -15,9 +17,8 @@ void parse_umask(const Statement& s, void* settings, Problems& problems) {
   static_cast<ProcessSettings*>(settings)->umask = int(value);
 }
 void dump_umask(const Directive& self, const void* settings, std::string& out) {
-  int value = static_cast<const ProcessSettings*>(settings)->umask;
-  std::string octal = "0";
-  for (int shift = 6; shift >= 0; shift -= 3) octal += char('0' + ((value >> shift) & 7));
+  char octal[16];
+  std::snprintf(octal, sizeof octal, "%#o", unsigned(static_cast<const ProcessSettings*>(settings)->umask));
   dump_line(self, octal, out);
 }
 

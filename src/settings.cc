@@ -46,11 +46,14 @@ void check_names(const Statement& s, Problems& problems) {
     problems.warning(s.at(0), "the directory " + word + " cannot be read: the error pages built in are used");
 }
 
-void check_ports(const client::Settings& client, Problems& problems) {
+// A second listener on one address would share its connections by chance; the first line keeps it.
+void check_ports(client::Settings& client, Problems& problems) {
   std::set<std::string> seen;
-  for (const client::Port& p : client.ports)
-    if (!seen.insert(p.host + "|" + std::to_string(p.port)).second)
-      problems.error(p.place, "port " + std::to_string(p.port) + " is already taken by another line", "remove one of them");
+  std::erase_if(client.ports, [&](const client::Port& p) {
+    bool taken = !seen.insert(p.host + "|" + std::to_string(p.port)).second;
+    if (taken) problems.warning(p.place, "port " + std::to_string(p.port) + " is already taken by a line above; this line is ignored", "remove one of them");
+    return taken;
+  });
   if (client.ports.empty()) problems.warning({}, "no http_port and no https_port: nothing to listen on", "add: http_port 3128");
 }
 
@@ -61,7 +64,7 @@ void check_peer_rules(const icp::Settings& icp, Problems& problems) {
   }
 }
 
-void cross_check(const Settings& s, Problems& problems) {
+void cross_check(Settings& s, Problems& problems) {
   check_ports(s.client, problems);
   check_peer_rules(s.icp, problems);
   if (s.client.client_request_buffer_max_size >= 0 && s.client.client_request_buffer_max_size <= s.client.request_header_max_size)

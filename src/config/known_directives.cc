@@ -111,6 +111,13 @@ constexpr Directive kDirectives[] = {
     obsolete("incoming_rate", "the loop polls all sockets alike."),
     obsolete("wais_relay_host", kNoWais),
     obsolete("wais_relay_port", kNoWais),
+    // Names that Squid 5 still knew.
+    obsolete("ident_lookup_access", "ident is not asked any more."),
+    obsolete("ident_timeout", "ident is not asked any more."),
+    obsolete("mcast_miss_addr", "misses are not announced."),
+    obsolete("mcast_miss_encode_key", "misses are not announced."),
+    obsolete("mcast_miss_port", "misses are not announced."),
+    obsolete("mcast_miss_ttl", "misses are not announced."),
     obsolete("as_whois_server", "ACLs on autonomous systems are gone."),
     obsolete("loadable_modules", "nothing is loaded at run time."),
     obsolete("windows_ipaddrchangemonitor", "this is no Windows."),

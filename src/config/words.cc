@@ -31,7 +31,7 @@ class Splitter {
       else if (lists && is_quote(text_[pos_])) list_file();
       else if (regex) regex_word();
       else if (style == WordStyle::quoted) string_or_plain();
-      else add(pos_, take_plain(), false);
+      else plain_word();
     }
   }
 
@@ -53,6 +53,13 @@ class Splitter {
     size_t start = pos_;
     while (pos_ < text_.size() && !is_blank(text_[pos_])) ++pos_;
     return std::string(text_.substr(start, pos_ - start));
+  }
+
+  // The place is taken before the word: arguments of a call have no order.
+  void plain_word() {
+    size_t start = pos_;
+    std::string word = take_plain();
+    add(start, std::move(word), false);
   }
 
   void to_end() {
@@ -170,7 +177,7 @@ class Splitter {
     } else if (size_t paren = text_.find_first_of("( \t", pos_); paren != text_.npos && text_[paren] == '(' && paren > pos_) {
       return function(paren);
     } else {
-      add(start, take_plain(), false);
+      plain_word();
       check_alphabet(out_.words.back().text, start);
     }
     bool option = out_.words.back().text == "-i" || out_.words.back().text == "+i";
@@ -219,7 +226,9 @@ class Splitter {
     out_.list_files.push_back(path);
     int file = int(out_.list_files.size());
     int number = 0;
-    for (std::string_view left = bytes; !left.empty();) {
+    std::string_view left = bytes;
+    if (left.starts_with("\xef\xbb\xbf")) left.remove_prefix(3);
+    while (!left.empty()) {
       size_t end = left.find('\n');
       std::string_view line = left.substr(0, end);
       left.remove_prefix(end == left.npos ? left.size() : end + 1);
