@@ -32,7 +32,9 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "forward_tunnel", "forward_fields",
            "forward_dns", "forward_errors", "timeouts",
            "accelerator", "accel_tls",
-           "cache_memory", "cache_sharing", "cache_refresh")
+           "cache_memory", "cache_sharing", "cache_refresh",
+           "access_log", "access_log_files",
+           "manager_access", "manager_pages")
 
 
 def options():

@@ -1,0 +1,463 @@
+"""The manager's numbers, each against traffic that the test made; words as scrapers look for them."""
+import re
+import time
+
+from lab import between, check, contains, lacks, one_of, same, scenario
+from origin import reply
+from proxy import free_port
+
+GROUP = "manager"
+
+
+def traffic(lab, proxy, origin):
+    """10 misses, 20 hits of 10,000 bytes, 3 denied, 1 refused connection; what was sent and received."""
+    body = b"t" * 10_000
+    totals = {"requests": 0, "out": 0, "hit_out": 0, "in": 0}
+    for i in range(10):
+        origin.page(f"/{i}", "Cache-Control: max-age=600", body=body)
+
+    def count(answer, hit, url):
+        size = len(answer.raw) + len(answer.body)
+        totals["requests"] += 1
+        totals["out"] += size
+        totals["hit_out"] += size if hit else 0
+        totals["in"] += len(f"GET {url} HTTP/1.1\r\nHost: {origin.authority}\r\n\r\n")
+    for i in range(10):
+        count(proxy.get(origin.url(f"/{i}")), False, origin.url(f"/{i}"))
+    for i in range(20):
+        count(proxy.get(origin.url(f"/{i % 10}")), True, origin.url(f"/{i % 10}"))
+    for i in range(3):
+        count(proxy.get(origin.url(f"/denied{i}")), False, origin.url(f"/denied{i}"))
+    return totals
+
+
+DENY = "acl no urlpath_regex ^/denied\nhttp_access deny no\nhttp_access allow all\n"
+
+
+def table(text, separator="="):
+    out = {}
+    for line in text.splitlines():
+        key, mark, value = line.partition(separator)
+        if mark:
+            out[key.strip()] = value.strip()
+    return out
+
+
+@scenario("page.counters", "mgr:counters: requests, hits, errors, kilobytes, origin traffic")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    before = proxy.counters()
+    sent = traffic(lab, proxy, origin)
+    after = proxy.counters()
+
+    def grew(name):
+        return after[name] - before[name]
+    between(grew("client_http.requests"), 33, 35, "requests (the page itself may count)")
+    same(grew("client_http.hits"), 20, "hits")
+    between(grew("client_http.errors"), 0, 3, "errors")
+    between(grew("client_http.kbytes_out"), sent["out"] // 1024 - 2, sent["out"] // 1024 + 8, "kilobytes out")
+    between(grew("client_http.hit_kbytes_out"), sent["hit_out"] // 1024 - 2, sent["hit_out"] // 1024 + 2, "kilobytes out of hits")
+    between(grew("client_http.kbytes_in"), sent["in"] // 1024 - 2, sent["in"] // 1024 + 3, "kilobytes in")
+    for kind in ("all", "http"):
+        same(grew(f"server.{kind}.requests"), 10, f"server.{kind}.requests")
+        between(grew(f"server.{kind}.kbytes_in"), 97, 105, f"server.{kind}.kbytes_in")
+        between(grew(f"server.{kind}.kbytes_out"), 0, 4, f"server.{kind}.kbytes_out")
+        same(grew(f"server.{kind}.errors"), 0, f"server.{kind}.errors")
+    check(grew("select_loops") > 10 and after["cpu_time"] > 0, "select_loops and cpu_time move")
+
+
+COUNTER_NAMES = """client_http.requests client_http.hits client_http.errors client_http.kbytes_in client_http.kbytes_out client_http.hit_kbytes_out
+server.all.requests server.all.errors server.all.kbytes_in server.all.kbytes_out server.http.requests server.http.errors server.http.kbytes_in
+server.http.kbytes_out server.ftp.requests server.ftp.errors server.ftp.kbytes_in server.ftp.kbytes_out server.other.requests server.other.errors
+server.other.kbytes_in server.other.kbytes_out icp.pkts_sent icp.pkts_recv icp.queries_sent icp.replies_sent icp.queries_recv icp.replies_recv
+icp.query_timeouts icp.replies_queued icp.kbytes_sent icp.kbytes_recv icp.q_kbytes_sent icp.r_kbytes_sent icp.q_kbytes_recv icp.r_kbytes_recv
+icp.times_used cd.times_used cd.msgs_sent cd.msgs_recv cd.memory cd.local_memory cd.kbytes_sent cd.kbytes_recv unlink.requests page_faults
+select_loops cpu_time wall_time swap.outs swap.ins swap.files_cleaned aborted_requests""".split()
+
+
+@scenario("page.counters-form", "mgr:counters: every line in its place, as scrapers split it")
+def _(lab):
+    proxy = lab.proxy()
+    lines = proxy.manager("counters").splitlines()
+    check(re.fullmatch(r"sample_time = \d+\.\d{1,6} \(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\)", lines[0]), lines[0])
+    same([line.split(" = ")[0] for line in lines[1:]][:len(COUNTER_NAMES)], COUNTER_NAMES, "names in order")
+    for line in lines[1:]:
+        check(re.fullmatch(r"[a-z_.]+ = \d+(\.\d+)?", line), f"{line!r}")
+
+
+@scenario("page.counters-tunnel", "mgr:counters: tunnels, aborted requests, failures of origins")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("connect_timeout 1 second\nforward_timeout 2 seconds")
+    origin.page("/big", body=b"b" * 200_000)
+
+    @origin.on("/slow")
+    def _(x):
+        time.sleep(1)
+        x.close()
+    before = proxy.counters()
+    with proxy.client() as client:
+        client.request("CONNECT", origin.authority)
+        client.get("/big", host=origin.authority)
+    with proxy.client() as client:
+        client.ask("GET", origin.url("/slow"))
+        origin.wait_for(1, "/slow")
+        client.reset()
+    proxy.get(f"http://127.0.0.1:{free_port()}/", timeout=10)
+    time.sleep(0.4)
+    after = proxy.counters()
+    between(after["client_http.kbytes_out"] - before["client_http.kbytes_out"], 195, 230, "kilobytes out, the tunnel's too")
+    between(after["server.all.kbytes_in"] - before["server.all.kbytes_in"], 190, 210, "kilobytes from servers, the tunnel's too")
+    between(after["client_http.errors"] - before["client_http.errors"], 1, 3, "errors")
+    same(after["aborted_requests"] - before["aborted_requests"], 1, "aborted requests")
+
+
+INFO = r"""Squid Object Cache: Version \S+
+Build Info: .*
+Service Name: \S+
+Start Time:	\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT
+Current Time:	\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT
+Connection information for squid:
+	Number of clients accessing cache:	\d+
+	Number of HTTP requests received:	\d+
+	Number of ICP messages received:	\d+
+	Number of ICP messages sent:	\d+
+	Number of queued ICP replies:	\d+
+	Number of HTCP messages received:	\d+
+	Number of HTCP messages sent:	\d+
+	Request failure ratio:	 *\d+\.\d\d
+	Average HTTP requests per minute since start:	\d+\.\d
+	Average ICP messages per minute since start:	\d+\.\d
+	Select loop called: \d+ times, -?\d+\.\d{3} ms avg
+Cache information for squid:
+	Hits as % of all requests:	5min: \d+\.\d%, 60min: \d+\.\d%
+	Hits as % of bytes sent:	5min: -?\d+\.\d+%, 60min: -?\d+\.\d+%
+	Memory hits as % of hit requests:	5min: \d+\.\d%, 60min: \d+\.\d%
+	Disk hits as % of hit requests:	5min: \d+\.\d%, 60min: \d+\.\d%
+	Storage Swap size:	\d+ KB
+	Storage Swap capacity:	 *\d+\.\d% used, *\d+\.\d% free
+	Storage Mem size:	\d+ KB
+	Storage Mem capacity:	 *\d+\.\d% used, *\d+\.\d% free
+	Mean Object Size:	\d+\.\d\d KB
+	Requests given to unlinkd:	\d+
+Median Service Times \(seconds\)  5 min    60 min:
+	HTTP Requests \(All\):   \d+\.\d{5} +\d+\.\d{5}
+	Cache Misses:          \d+\.\d{5} +\d+\.\d{5}
+	Cache Hits:            \d+\.\d{5} +\d+\.\d{5}
+	Near Hits:             \d+\.\d{5} +\d+\.\d{5}
+	Not-Modified Replies:  \d+\.\d{5} +\d+\.\d{5}
+	DNS Lookups:          +\d+\.\d{5} +\d+\.\d{5}
+	ICP Queries:           \d+\.\d{5} +\d+\.\d{5}
+Resource usage for squid:
+	UP Time:	\d+\.\d{3} seconds
+	CPU Time:	\d+\.\d{3} seconds
+	CPU Usage:	\d+\.\d\d%
+	CPU Usage, 5 minute avg:	\d+\.\d\d%
+	CPU Usage, 60 minute avg:	\d+\.\d\d%
+	Maximum Resident Size: \d+ KB
+	Page faults with physical i/o: \d+
+Memory accounted for:
+	Total accounted: +\d+ KB
+	memPoolAlloc calls: +\d+
+	memPoolFree calls: +\d+
+File descriptor usage for squid:
+	Maximum number of file descriptors: +\d+
+	Largest file desc currently in use: +\d+
+	Number of file desc currently in use: +\d+
+	Files queued for open: +\d+
+	Available number of file descriptors: +\d+
+	Reserved number of file descriptors: +\d+
+	Store Disk files open: +\d+
+Internal Data Structures:
+	 *\d+ StoreEntries
+	 *\d+ StoreEntries with MemObjects
+	 *\d+ Hot Object Cache Items
+	 *\d+ on-disk objects""".split("\n")
+
+
+@scenario("page.info-form", "mgr:info: every line word for word, in order")
+def _(lab):
+    lines = lab.proxy().manager("info").splitlines()
+    for number, pattern in enumerate(INFO):
+        check(number < len(lines), f"line {number + 1} is missing: {pattern!r}")
+        check(re.fullmatch(pattern, lines[number]), f"line {number + 1}: {lines[number]!r} against {pattern!r}")
+    same(len(lines), len(INFO), "lines")
+
+
+def number(text, label):
+    match = re.search(re.escape(label) + r"[:=]?\s*(-?[\d.]+)", text)
+    check(match, f"{label!r} is there")
+    return float(match[1])
+
+
+@scenario("page.info", "mgr:info: clients, requests, stored objects, memory, descriptors, times")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    before = proxy.manager("info")
+    traffic(lab, proxy, origin)
+    proxy.get(origin.url("/1"), source="127.0.0.44")
+    held = [proxy.client() for _ in range(7)]
+    after = proxy.manager("info")
+    between(number(after, "Number of HTTP requests received") - number(before, "Number of HTTP requests received"), 34, 35, "requests")
+    same(number(after, "Number of clients accessing cache") - number(before, "Number of clients accessing cache"), 1, "another client")
+    between(number(after, "Storage Mem size") - number(before, "Storage Mem size"), 95, 160, "kilobytes stored in memory")
+    used, entries = (lambda label: float(re.search(r"(\d+) " + label, after)[1])), None
+    between(used("Hot Object Cache Items"), 10, 14, "hot objects")
+    between(used("StoreEntries\n"), 10, 80, "entries")
+    between(number(after, "Number of file desc currently in use") - number(before, "Number of file desc currently in use"), 7, 10, "descriptors")
+    between(number(after, "UP Time"), 0.01, 60, "seconds up")
+    check(number(after, "CPU Time") >= number(before, "CPU Time"), "CPU time")
+    between(number(after, "Maximum Resident Size"), proxy.memory("VmHWM") * 0.5, 4_000_000, "resident size")
+    between(number(after, "Average HTTP requests per minute since start"), 20, 100_000, "requests per minute")
+    for client in held:
+        client.close()
+
+
+@scenario("page.info-ratios", "mgr:info: hit ratios of the last five minutes", timeout=120, long=True)
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    traffic(lab, proxy, origin)
+    time.sleep(65)      # Squid samples once a minute
+    text = proxy.manager("info")
+    between(float(re.search(r"Hits as % of all requests:\t5min: ([\d.]+)%", text)[1]), 52, 64, "hits: 20 of 33 or so")
+    same(float(re.search(r"Memory hits as % of hit requests:\t5min: ([\d.]+)%", text)[1]), 100.0, "memory hits")
+    five = table(proxy.manager("5min"))
+    check(float(five["client_http.requests"].split("/")[0]) > 0.2, "5min: requests a second")
+
+
+@scenario("page.client-list", "mgr:client_list: each client's connections, requests by tag, totals")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    origin.page("/p", "Cache-Control: max-age=600")
+    for _ in range(4):
+        proxy.get(origin.url("/p"), source="127.0.0.21")
+    held = [proxy.client(source="127.0.0.22") for _ in range(2)]
+    held[0].get(origin.url("/denied"))
+    time.sleep(0.2)
+    text = proxy.manager("client_list")
+    check(text.startswith("Cache Clients:\n"), "the first line")
+    entries = {re.match(r"Address: (\S+)", e)[1]: e for e in text.split("\n\n") if e.startswith("Address: ") or "\nAddress: " in e
+               for e in [e[e.index("Address: "):]]}
+    one = entries["127.0.0.21"]
+    contains(one, "    HTTP Requests 4\n", "requests of the first")
+    check(re.search(r"^        TCP_MISS +1  25%$", one, re.M) and re.search(r"^        TCP_MEM_HIT +3  75%$", one, re.M), one)
+    contains(one, "Currently established connections: 0", "connections of the first")
+    two = entries["127.0.0.22"]
+    contains(two, "Currently established connections: 2", "connections of the second")
+    check(re.search(r"^        TCP_DENIED +1 100%$", two, re.M), two)
+    check(re.search(r"^TOTALS\nICP : \d+ Queries, \d+ Hits \( *\d+%\)\nHTTP: [56] Requests, 3 Hits \( *\d+%\)$", text, re.M), text[-200:])
+
+
+@scenario("page.client-db", "client_db off: no list, no maxconn")
+def _(lab):
+    proxy = lab.proxy("client_db off")
+    lacks(proxy.manager("client_list"), "Address: 127.0.0.1", "client_list")
+
+
+@scenario("page.server-list", "mgr:server_list: each peer with its flags, status, fetches, open connections")
+def _(lab):
+    origin, dead = lab.origin(), lab.origin(name="dead")
+    origin.page("/p")
+    dead.stop()
+    proxy = lab.proxy(f"cache_peer 127.0.0.1 parent {origin.port} 0 no-query originserver no-digest name=alive round-robin\n"
+                      f"cache_peer 127.0.0.1 parent {dead.port} 0 no-query originserver no-digest name=gone round-robin connect-fail-limit=1", "accel defaultsite=site.test")
+    for i in range(6):
+        proxy.get(f"/p?{i}", host="site.test", timeout=10)
+    text = proxy.manager("server_list")
+    alive = text[text.index(": alive"):text.index(": gone")]
+    gone = text[text.index(": gone"):]
+    check(re.search(r"^Parent     : alive$", text, re.M), "the name")
+    for pattern in (rf"^Host       : 127\.0\.0\.1/{origin.port}/0$", r"^Flags      : .*no-query.*$", r"^Address\[0\] : 127\.0\.0\.1$", r"^Status     : Up$",
+                    r"^FETCHES    : 6$", r"^OPEN CONNS : 1$", r"^AVG RTT    : \d+ msec$", r"^keep-alive ratio: 100%$"):
+        check(re.search(pattern, alive, re.M), f"{pattern} in {alive}")
+    check(re.search(r"^Status     : Down", gone, re.M), gone)
+    contains(alive, "originserver", "flags")
+
+
+@scenario("page.server-list-none", "mgr:server_list without peers", squid=None)
+def _(lab):
+    contains(lab.proxy().manager("server_list"), "There are no neighbors installed.", "the page")
+
+
+@scenario("page.service-times", "mgr:service_times: percentiles of the times the test made")
+def _(lab):
+    proxy = lab.proxy()
+    lines = proxy.manager("service_times").splitlines()
+    same(lines[0], "Service Time Percentiles            5 min    60 min:", "the first line")
+    for name in ("HTTP Requests (All)", "Cache Misses", "Cache Hits", "Near Hits", "Not-Modified Replies", "DNS Lookups"):
+        rows = [line for line in lines if line.startswith(f"\t{name}:")]
+        same([int(re.search(r"(\d+)%", r)[1]) for r in rows], list(range(5, 100, 5)), f"{name}: percentiles")
+        for row in rows:
+            check(re.fullmatch(r"\t[A-Za-z()\- ]+: +\d+% +\d+\.\d{5} +\d+\.\d{5}", row), f"{row!r}")
+
+
+@scenario("page.utilization", "mgr:utilization: the sections, and totals since the start")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    before = table(proxy.manager("utilization").split("Totals since cache startup:")[1])
+    traffic(lab, proxy, origin)
+    text = proxy.manager("utilization")
+    for section in ("Cache Utilisation:", "Last 5 minutes:", "Last 15 minutes:", "Last hour:", "Last 8 hours:", "Last day:", "Last 3 days:", "Totals since cache startup:"):
+        check(re.search(rf"^{section}$", text, re.M), section)
+    after = table(text.split("Totals since cache startup:")[1])
+    same(int(after["client_http.hits"]) - int(before["client_http.hits"]), 20, "hits")
+    between(int(after["client_http.requests"]) - int(before["client_http.requests"]), 33, 35, "requests")
+
+
+@scenario("page.5min", "mgr:5min and mgr:60min: every line, in order")
+def _(lab):
+    proxy = lab.proxy()
+    for page in ("5min", "60min"):
+        lines = proxy.manager(page).splitlines()
+        names = [line.split(" = ")[0] for line in lines]
+        same(names[:2], ["sample_start_time", "sample_end_time"], f"{page}: first lines")
+        for name in COUNTER_NAMES[:34]:
+            check(name in names or name == "client_http.hit_kbytes_out", f"{page}: {name}")
+        for name in ("client_http.all_median_svc_time", "client_http.miss_median_svc_time", "client_http.nm_median_svc_time", "client_http.nh_median_svc_time",
+                     "client_http.hit_median_svc_time", "dns.median_svc_time", "select_loops", "select_fds", "aborted_requests", "syscalls.sock.accepts",
+                     "syscalls.sock.reads", "syscalls.sock.writes", "cpu_time", "wall_time", "cpu_usage"):
+            check(name in names, f"{page}: {name}")
+        for line in lines[2:]:
+            check(re.fullmatch(r"[a-z_.]+ = -?\d+\.\d{6}(/sec|/fd| seconds|%)?", line), f"{page}: {line!r}")
+
+
+@scenario("page.storedir", "mgr:storedir: memory and no disk, in the words that munin looks for")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("cache_mem 16 MB")
+    traffic(lab, proxy, origin)
+    text = proxy.manager("storedir")
+    check(text.startswith("Store Directory Statistics:\nStore Entries          : "), text[:80])
+    between(number(text, "Store Entries          "), 10, 80, "entries")
+    for pattern in (r"^Maximum Swap Size      : 0 KB$", r"^Current Store Swap Size: \d+\.\d\d KB$", r"^Current Capacity       : \d+\.\d\d% used, \d+\.\d\d% free$"):
+        check(re.search(pattern, text, re.M), f"{pattern} in {text}")
+
+
+@scenario("page.ipcache", "mgr:ipcache: requests, hits, negative hits, misses, entries")
+def _(lab):
+    dns, origin = lab.dns(), lab.origin()
+    origin.page("/p")
+    dns.add("site.test", "127.0.0.1", ttl=300)
+    proxy = lab.proxy(f"dns_nameservers {dns.address}")
+    for _ in range(4):
+        proxy.get(f"http://site.test:{origin.port}/p")
+    proxy.get("http://none.test/", timeout=10)
+    text = proxy.manager("ipcache")
+    for label in ("IP Cache Statistics:", "IPcache Entries Cached:", "IPcache Requests:", "IPcache Hits:", "IPcache Negative Hits:", "IPcache Numeric Hits:",
+                  "IPcache Misses:", "IPcache Invalid Request:", "IP Cache Contents:", " Hostname                        Flg lstref    TTL  N(b)"):
+        contains(text, label, "the page")
+    between(number(text, "IPcache Entries Cached"), 2, 12, "entries")
+    check(number(text, "IPcache Hits") >= 3, "hits")
+    between(number(text, "IPcache Misses"), 2, 4, "misses")
+    entry = re.search(r"^ site\.test +(\S*) +(\d+) +(-?\d+) +1\( *0\) +127\.0\.0\.1-OK *$", text, re.M)
+    check(entry, text[-700:])
+    between(int(entry[3]), 50, 300, "TTL that is left")
+    check(re.search(r"^ none\.test +N +\d+ ", text, re.M), "the negative entry")
+
+
+@scenario("page.pconn", "mgr:pconn: a histogram of requests on each connection")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    origin.page("/p")
+    origin.page("/last", "Connection: close")
+    for path in ("/p", "/p", "/p", "/p", "/last"):
+        proxy.get(origin.url(path))
+    lab.eventually(lambda: not origin.open, "closed")
+    time.sleep(0.3)
+    proxy.get(origin.url("/p"))
+    text = proxy.manager("pconn")
+    contains(text, " Pool 0 Stats\nserver-peers persistent connection counts:\n", "title")
+    contains(text, "\t Requests\t Connection Count\n\t --------\t ----------------\n", "columns")
+    check(re.search(r"^\t5\t1$", text, re.M), f"one connection with five requests in {text}")
+    contains(text, "Pool 0 Hash Table", "hash table")
+
+
+@scenario("page.filedescriptors", "mgr:filedescriptors: the connections that the test holds")
+def _(lab):
+    proxy = lab.proxy()
+    held = [proxy.client(source=f"127.0.0.{i}") for i in (31, 32, 33)]
+    for client in held:
+        client.get(f"http://127.0.0.1:{free_port()}/", timeout=10)
+    text = proxy.manager("filedescriptors")
+    contains(text, "Active file descriptors:\nFile Type   Tout Nread  * Nwrite * Remote Address        Description\n---- ------ ---- -------- -------- --------------------- ------------------------------\n", "columns")
+    for client in held:
+        address = "%s:%d" % client.sock.getsockname()
+        line = re.search(rf"^ *\d+ Socket +\d+ +(\d+)\*? +(\d+)\*? +{re.escape(address)} ", text, re.M)
+        check(line, f"{address} in {text}")
+        check(int(line[1]) > 50 and int(line[2]) > 500, f"bytes read and written: {line[0]}")
+    contains(text, "HTTP Socket", "the listener")
+
+
+@scenario("page.active-requests", "mgr:active_requests: what is under way")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+
+    @origin.on("/slow")
+    def _(x):
+        time.sleep(2)
+        x.reply(200)
+    client = proxy.client(source="127.0.0.41")
+    client.ask("GET", origin.url("/slow"))
+    origin.wait_for(1)
+    time.sleep(0.2)
+    text = proxy.manager("active_requests")
+    entry = next((e for e in text.split("Connection: ") if "/slow" in e), "")
+    for pattern in (rf"^uri {re.escape(origin.url('/slow'))}$", r"^\tremote: 127\.0\.0\.41:\d+$", rf"^\tlocal: 127\.0\.0\.1:{proxy.port}$", r"^\tnrequests: 1$",
+                    r"^logType TCP_MISS$", r"^out\.offset 0, out\.size 0$", r"^start \d+\.\d{6} \([01]\.\d{6} seconds ago\)$", r"^username -$", r"^\tFD \d+, read \d+, wrote 0$"):
+        check(re.search(pattern, entry, re.M), f"{pattern} in {entry}")
+    client.close()
+
+
+@scenario("page.config", "mgr:config: the configuration as directives; passwords hidden", squid="dies when there is no logformat line (5.7)")
+def _(lab):
+    proxy = lab.proxy("cachemgr_passwd secret config\nread_timeout 7 minutes\nacl some src 10.0.0.0/8\nhttp_access deny some\nhttp_access allow all\nrefresh_pattern -i \\.png$ 5 20% 60 ignore-reload")
+    import base64
+    answer = proxy.get("/squid-internal-mgr/config", "Authorization: Basic " + base64.b64encode(b"x:secret").decode(), host=f"127.0.0.1:{proxy.port}")
+    same(answer.status, 200, "status")
+    for pattern in (r"^http_port 127\.0\.0\.1:\d+", r"^read_timeout (420 seconds|7 minutes)$", r"^acl some src 10\.0\.0\.0", r"^http_access deny some$", r"^cache_mem 16777216 bytes$|^cache_mem 16 MB$",
+                    r"^refresh_pattern -i \\\.png\$ 5 20% 60 ignore-reload$", r"^via on$", r"^connect_timeout (60 seconds|1 minute)"):
+        check(re.search(pattern, answer.text, re.M), f"{pattern} in the page")
+    lacks(answer.text, "secret", "the page")
+
+
+@scenario("page.idns", "mgr:idns: the name servers with queries and replies")
+def _(lab):
+    dns, origin = lab.dns(), lab.origin()
+    dns.add("site.test", "127.0.0.1")
+    proxy = lab.proxy(f"dns_nameservers {dns.address}")
+    proxy.get(f"http://site.test:{origin.port}/")
+    text = proxy.manager("idns")
+    row = re.search(rf"^{re.escape(dns.address)} +(\d+) +(\d+)", text, re.M)
+    check(row and int(row[1]) >= 1 and int(row[2]) >= 1, f"queries and replies in {text}")
+    contains(text, "Nameservers:", "section")
+
+
+@scenario("page.munin", "What munin's plugins and dstat look for")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    traffic(lab, proxy, origin)
+    counters, info, storedir = proxy.manager("counters"), proxy.manager("info"), proxy.manager("storedir")
+    for pattern in (r"client_http\.requests = (\d+)", r"client_http\.hits = (\d+)", r"client_http\.errors = (\d+)", r"client_http\.kbytes_in =\s+(-?\d+)",
+                    r"client_http\.kbytes_out =\s+(-?\d+)", r"client_http\.hit_kbytes_out =\s+(-?\d+)"):
+        check(re.search(pattern, counters), pattern)
+    line = next(l for l in info.split("\n") if "Mean Object Size" in l)
+    check(re.search(r"^.*?\:\s+(\d+(?:\.\d+)?)\s+(M|K)?B$", line), line)
+    for label in ("Number of file desc currently in use", "CPU Usage, 5 minute avg", "Total accounted", "Number of clients accessing cache"):
+        contains(info, label, "dstat")
+    check(not re.search(r"^(Maximum|Current) Size:\s+\d+", storedir, re.M), "no directory, no sizes of directories")
+
+
+@scenario("page.exporter", "The prometheus exporter's raw request and its parsing")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    traffic(lab, proxy, origin)
+    for page in ("counters", "service_times"):
+        with proxy.client() as client:
+            client.send(f"GET cache_object://localhost/{page} HTTP/1.0\r\nHost: localhost\r\nUser-Agent: squidclient/3.5.12\r\nAccept: */*\r\n\r\n")
+            answer = client.reply()
+        same(answer.status, 200, page)
+        check("\n\n" not in answer.text.strip(), f"{page}: no empty lines")
+        if page == "counters":
+            values = table(answer.text)
+            check(float(values["client_http.requests"].split()[0]) >= 33, "requests")
+        else:
+            values = {m[1].replace(" ", "_") + "_" + m[2]: float(m[3]) for m in re.finditer(r"^\t([^:]+): +(\d+)% +([\d.]+) ", answer.text, re.M)}
+            check("HTTP_Requests_(All)_5" in values and "Cache_Hits_95" in values, f"{list(values)[:5]}")
