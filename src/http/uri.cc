@@ -19,6 +19,14 @@ namespace {
 
 constexpr size_t kMaxHost = 255;  // RFC 1035 2.3.4
 
+bool is_target(std::string_view text) { return skip_target(text.data(), text.data() + text.size()) == text.data() + text.size(); }
+
+void append_lower(std::string& out, std::string_view text) {
+  size_t at = out.size();
+  out.append(text);
+  for (; at < out.size(); ++at) out[at] = base::ascii_lower(out[at]);
+}
+
 bool is_ipv6(std::string_view text) {
   char terminated[INET6_ADDRSTRLEN];
   unsigned char address[16];
@@ -57,8 +65,9 @@ bool is_userinfo(std::string_view text) {
 
 // The end of the authority: the first '/', '?' or '#'.
 size_t authority_end(std::string_view text) {
-  size_t end = text.find_first_of("/?#");
-  return end == text.npos ? text.size() : end;
+  size_t end = 0;  // find_first_of calls memchr for every character
+  while (end < text.size() && text[end] != '/' && text[end] != '?' && text[end] != '#') ++end;
+  return end;
 }
 
 std::string_view without_fragment(std::string_view text) { return text.substr(0, text.find('#')); }
@@ -76,7 +85,7 @@ bool parse_hierarchy(std::string_view text, Uri& uri) {
   if (!parsed) return false;
   uri.authority = *parsed;
   uri.path_query = without_fragment(text.substr(end));
-  return is_all(text.substr(end), kTarget);
+  return is_target(text.substr(end));
 }
 
 // RFC 3986 5.2.4 on an absolute path: "/a/./b/../c" -> "/a/c".
@@ -181,11 +190,11 @@ void canonical(std::string_view scheme, std::string_view host, bool ipv6_literal
                std::string& out) {
   out.clear();
   out.reserve(scheme.size() + host.size() + path_query.size() + 16);
-  for (char c : scheme) out += base::ascii_lower(c);
+  append_lower(out, scheme);
   out += "://";
   if (!ipv6_literal && host.size() > 1 && host.back() == '.') host.remove_suffix(1);
   if (ipv6_literal) out += '[';
-  for (char c : host) out += base::ascii_lower(c);
+  append_lower(out, host);
   if (ipv6_literal) out += ']';
   if (port && port != default_port(scheme)) {
     char digits[5];
@@ -200,7 +209,7 @@ void canonical(std::string_view scheme, std::string_view host, bool ipv6_literal
 
 std::optional<std::string> resolve_reference(std::string_view base, std::string_view reference) {
   std::optional<Uri> from = parse_absolute(base);
-  if (!from || !is_all(reference, kTarget)) return std::nullopt;
+  if (!from || !is_target(reference)) return std::nullopt;
   Uri to;
   size_t colon = reference.find(':');
   if (colon != reference.npos && is_scheme(reference.substr(0, colon))) {  // the first segment of a relative path has no colon
