@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 
 #include "log/format_codes.h"
 
@@ -353,6 +354,65 @@ BOOST_AUTO_TEST_CASE(native_lines_of_a_real_squid) {
     BOOST_TEST(native(record) == c.line);
     BOOST_TEST(render(Format::builtin_definition("squid"), record) == c.line);
   }
+}
+
+namespace {
+
+// Tag and hierarchy as text, back into a record.
+bool read_codes(std::string_view tag, std::string_view hierarchy, Record& r) {
+  auto take_end = [&tag](std::string_view mark) {
+    bool there = tag.ends_with(mark);
+    if (there) tag.remove_suffix(mark.size());
+    return there;
+  };
+  r.aborted = take_end("_ABORTED");
+  r.timed_out = take_end("_TIMEDOUT");
+  std::string plain(tag);
+  r.collapsed = plain.starts_with("TCP_CF_");
+  if (r.collapsed) plain.erase(4, 3);
+  r.hierarchy_timeout = hierarchy.starts_with("TIMEOUT_");
+  if (r.hierarchy_timeout) hierarchy.remove_prefix(8);
+  bool tag_found = false, hierarchy_found = false;
+  for (unsigned i = 0; i <= unsigned(ResultTag::udp_miss_nofetch); ++i)
+    if (text(ResultTag(i)) == plain) r.tag = ResultTag(i), tag_found = true;
+  for (unsigned i = 0; i <= unsigned(HierarchyCode::standby_pool); ++i)
+    if (text(HierarchyCode(i)) == hierarchy) r.hierarchy = HierarchyCode(i), hierarchy_found = true;
+  return tag_found && hierarchy_found;
+}
+
+}  // namespace
+
+// Whole logs of real Squids, line by line.
+BOOST_AUTO_TEST_CASE(native_logs_of_real_squids) {
+  const char* source = std::getenv("srcdir");
+  std::string directory = std::string(source ? source : ".") + "/test-suite/manager/accesslog/";
+  size_t lines = 0;
+  for (const char* name : {"ka.lab.access.log", "kp.lab.access.log", "ks.lab.access.log"}) {
+    std::ifstream in(directory + name);
+    for (std::string line; std::getline(in, line); ++lines) {
+      Columns columns(line);
+      BOOST_REQUIRE(columns.words.size() == 10u);
+      Record record = columns.record({});
+      BOOST_TEST_REQUIRE(read_codes(columns.words[3].substr(0, columns.words[3].find('/')), columns.words[8].substr(0, columns.words[8].find('/')), record), line);
+      BOOST_TEST(native(record) == line);
+      BOOST_TEST(render(Format::builtin_definition("squid"), record) == line);
+    }
+  }
+  if (lines == 0) BOOST_TEST_MESSAGE("skipped: no logs in " << directory);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_at_their_edges) {
+  auto number = [](int64_t value) {
+    char out[32];
+    return std::string(out, write_number(value, out));
+  };
+  for (int64_t power = 1; power <= 100'000'000'000'000'000; power *= 10)
+    for (int64_t value : {power - 1, power, power + 1, -power, 9 * power}) BOOST_TEST(number(value) == std::to_string(value));
+  BOOST_TEST(number(INT64_MIN) == std::to_string(INT64_MIN));
+  BOOST_TEST(number(INT64_MAX) == std::to_string(INT64_MAX));
+  char out[32];
+  BOOST_TEST(std::string(out, write_padded(UINT64_MAX, 1, out)) == std::to_string(UINT64_MAX));
+  BOOST_TEST(std::string(out, write_padded(7, 4, out)) == "0007");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
