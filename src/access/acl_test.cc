@@ -292,6 +292,15 @@ BOOST_AUTO_TEST_CASE(hyphens_and_options) {
   BOOST_TEST(matches("dstdom_regex -in ^A\\.", sample.facts));
 }
 
+BOOST_AUTO_TEST_CASE(has) {
+  Sample sample;
+  sample.no_reply();
+  BOOST_TEST(matches("has request", sample.facts));
+  BOOST_TEST(!matches("has response", sample.facts));
+  BOOST_TEST(matches("has response request", sample.facts));
+  BOOST_TEST(matches("has ALE", sample.facts));
+}
+
 BOOST_AUTO_TEST_CASE(groups) {
   Sample sample;
   Configuration c(R"(acl lan src 10.0.0.0/8

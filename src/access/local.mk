@@ -21,6 +21,7 @@ src_access_libaccess_a_SOURCES = \
 check_PROGRAMS += src/access/access_test
 src_access_access_test_SOURCES = src/base/test_main.cc \
   src/access/acl_test.cc \
+  src/access/allocation_count.cc \
   src/access/domain_set_test.cc \
   src/access/network_set_test.cc \
   src/access/pattern_set_test.cc \

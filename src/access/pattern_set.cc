@@ -17,6 +17,14 @@ namespace {
 constexpr size_t kSetFrom = 5;                  // fewer patterns than this run faster one by one
 constexpr unsigned kWidths[] = {8, 4, 3};       // of grams, widest first
 constexpr unsigned kLeast = 3;                  // a shorter literal sifts too little
+constexpr size_t kFew = 64;                     // literals for which strides pay
+constexpr size_t kLongestStride = 8;
+
+constexpr unsigned width_of(size_t literal_length) {
+  for (unsigned width : kWidths)
+    if (literal_length >= width) return width;
+  return 0;
+}
 
 RE2::Options options_of(int64_t memory, bool ignore_case) {
   RE2::Options options;
@@ -42,11 +50,26 @@ constexpr uint64_t fold8(uint64_t x) {
 
 constexpr uint64_t gram_mask(unsigned width) { return width == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * width)) - 1; }
 
-// `width` bytes at `at`, in lower case.
+// `width` bytes of lower case text.
 uint64_t gram_at(const char* at, unsigned width) {
   uint64_t value = 0;
   memcpy(&value, at, width);
-  return fold8(value);
+  return value;
+}
+
+// `text` in ASCII lower case, with room for a wide read at its last byte. Lives until this thread's next call.
+std::string_view folded(std::string_view text) {
+  static thread_local std::vector<char> buffer;  // grows to the longest subject seen, then stays
+  if (buffer.size() < text.size() + 16) buffer.resize(text.size() + 16);
+  size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t eight;
+    memcpy(&eight, text.data() + i, 8);
+    eight = fold8(eight);
+    memcpy(buffer.data() + i, &eight, 8);
+  }
+  for (; i < text.size(); ++i) buffer[i] = base::ascii_lower(text[i]);
+  return {buffer.data(), text.size()};
 }
 
 // Which buckets a thread has run in the match under way, so that a subject that repeats a literal runs its patterns once.
@@ -133,7 +156,7 @@ class PatternSet::GramIndex {
     uint32_t bucket, offset;  // the gram stands `offset` bytes into the bucket's literal
     uint32_t next;            // 1 + index of the next place with this gram
   };
-  explicit GramIndex(unsigned width) : width_(width) {}
+  GramIndex(unsigned width, unsigned stride) : width_(width), stride_(stride) {}
 
   void add(uint64_t gram, uint32_t bucket, uint32_t offset) {
     uint32_t& head = heads_[gram];
@@ -148,20 +171,15 @@ class PatternSet::GramIndex {
     for (auto& [gram, head] : heads_) bits_[hash(gram) / 64] |= uint64_t(1) << (hash(gram) % 64);
   }
 
-  bool matches(std::string_view subject, const std::vector<Bucket>& buckets, bool& marking) const {
-    if (subject.size() < width_) return false;
-    const char* bytes = subject.data();
-    size_t last = subject.size() - width_, wide = subject.size() >= 8 ? subject.size() - 8 + 1 : 0, i = 0;
+  // `lower` is folded(subject).
+  bool matches(std::string_view subject, std::string_view lower, const std::vector<Bucket>& buckets, bool& marking) const {
+    if (lower.size() < width_) return false;
     const uint64_t mask = gram_mask(width_);
-    for (; i < wide; ++i) {
+    for (size_t i = 0, last = lower.size() - width_; i <= last; i += stride_) {
       uint64_t gram;
-      memcpy(&gram, bytes + i, 8);
-      gram = fold8(gram) & mask;
-      if (may_hold(gram) && candidate(gram, subject, i, buckets, marking)) return true;
-    }
-    for (; i <= last; ++i) {
-      uint64_t gram = gram_at(bytes + i, width_);
-      if (may_hold(gram) && candidate(gram, subject, i, buckets, marking)) return true;
+      memcpy(&gram, lower.data() + i, 8);  // folded() left room
+      gram &= mask;
+      if (may_hold(gram) && candidate(gram, subject, lower, i, buckets, marking)) return true;
     }
     return false;
   }
@@ -172,21 +190,22 @@ class PatternSet::GramIndex {
     size_t h = hash(gram);
     return (bits_[h / 64] >> (h % 64)) & 1;
   }
-  bool candidate(uint64_t gram, std::string_view subject, size_t at, const std::vector<Bucket>& buckets, bool& marking) const;
+  bool candidate(uint64_t gram, std::string_view subject, std::string_view lower, size_t at, const std::vector<Bucket>&, bool& marking) const;
 
-  unsigned width_, shift_ = 0;
+  unsigned width_, stride_, shift_ = 0;
   std::vector<uint64_t> bits_;
   boost::unordered_flat_map<uint64_t, uint32_t> heads_;
   std::vector<Place> places_;
 };
 
-bool PatternSet::GramIndex::candidate(uint64_t gram, std::string_view subject, size_t at, const std::vector<Bucket>& buckets, bool& marking) const {
+bool PatternSet::GramIndex::candidate(uint64_t gram, std::string_view subject, std::string_view lower, size_t at,
+                                      const std::vector<Bucket>& buckets, bool& marking) const {
   auto head = heads_.find(gram);
   if (head == heads_.end()) return false;
   for (uint32_t i = head->second; i != 0; i = places_[i - 1].next) {
     const Place& place = places_[i - 1];
     const Bucket& bucket = buckets[place.bucket];
-    if (at < place.offset || !base::iequals(subject.substr(at - place.offset, bucket.literal.size()), bucket.literal)) continue;
+    if (at < place.offset || lower.compare(at - place.offset, bucket.literal.size(), bucket.literal) != 0) continue;
     if (bucket.pure_match(subject, at - place.offset)) return true;
     if (!bucket.expressions) continue;
     if (!marking) marks.begin(buckets.size()), marking = true;
@@ -248,37 +267,54 @@ void PatternSet::finish() {
   for (Pattern& pattern : patterns_) pattern.translation = {};  // only their number still matters
 }
 
-// Chooses each literal's rarest gram, so that "http://www" does not make every URL a candidate for every pattern.
+// Few literals: the subject is read in strides, and the first `stride` grams of each literal are known, one of which a
+// stride must hit. Many: each literal's rarest gram, so that "http://www" does not make every URL a candidate for every pattern.
 void PatternSet::index_buckets() {
   indexes_.clear();
+  std::vector<uint32_t> members;
   for (unsigned width : kWidths) {
-    auto fits = [&](const Bucket& b) {
-      for (unsigned w : kWidths)
-        if (b.literal.size() >= w) return w == width;
-      return false;
-    };
-    boost::unordered_flat_map<uint64_t, uint32_t> count;
-    for (const Bucket& bucket : buckets_)
-      if (fits(bucket))
-        for (size_t i = 0; i + width <= bucket.literal.size(); ++i) ++count[gram_at(bucket.literal.data() + i, width)];
-    if (count.empty()) continue;
-    GramIndex& index = indexes_.emplace_back(width);
+    members.clear();
+    size_t shortest = size_t(-1);
     for (uint32_t b = 0; b < buckets_.size(); ++b) {
-      const std::string& literal = buckets_[b].literal;
-      if (!fits(buckets_[b])) continue;
-      size_t best = 0;
-      for (size_t i = 0; i + width <= literal.size(); ++i)
-        if (count[gram_at(literal.data() + i, width)] < count[gram_at(literal.data() + best, width)]) best = i;
-      index.add(gram_at(literal.data() + best, width), b, uint32_t(best));
+      size_t length = buckets_[b].literal.size();
+      if (width_of(length) == width) members.push_back(b), shortest = std::min(shortest, length);
+    }
+    if (members.empty()) continue;
+    bool few = members.size() <= kFew;
+    unsigned stride = few ? unsigned(std::min<size_t>(kLongestStride, shortest - width + 1)) : 1;
+    GramIndex& index = indexes_.emplace_back(width, stride);
+    if (few) {
+      for (uint32_t b : members)
+        for (unsigned i = 0; i < stride; ++i) index.add(gram_at(buckets_[b].literal.data() + i, width), b, i);
+    } else {
+      index_rarest(index, members, width);
     }
     index.finish();
   }
 }
 
+void PatternSet::index_rarest(GramIndex& index, const std::vector<uint32_t>& members, unsigned width) {
+  boost::unordered_flat_map<uint64_t, uint32_t> count;
+  for (uint32_t b : members) {
+    const std::string& literal = buckets_[b].literal;
+    for (size_t i = 0; i + width <= literal.size(); ++i) ++count[gram_at(literal.data() + i, width)];
+  }
+  for (uint32_t b : members) {
+    const std::string& literal = buckets_[b].literal;
+    size_t best = 0;
+    for (size_t i = 0; i + width <= literal.size(); ++i)
+      if (count[gram_at(literal.data() + i, width)] < count[gram_at(literal.data() + best, width)]) best = i;
+    index.add(gram_at(literal.data() + best, width), b, uint32_t(best));
+  }
+}
+
 bool PatternSet::matches(std::string_view subject) const {
   bool marking = false;
-  for (const GramIndex& index : indexes_)
-    if (index.matches(subject, buckets_, marking)) return true;
+  if (!indexes_.empty()) {
+    std::string_view lower = folded(subject);
+    for (const GramIndex& index : indexes_)
+      if (index.matches(subject, lower, buckets_, marking)) return true;
+  }
   return others_ && !others_->empty() && others_->match(subject);
 }
 

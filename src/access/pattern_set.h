@@ -1,12 +1,11 @@
 // A set of regular expressions asked one question: does any of them match?
 //
 // Ten thousand patterns cost about as much as ten. Most patterns hold a literal
-// text that every match must contain (regex_translate.h). The set keeps one
-// short piece of each such text ("gram": 8, 4 or 3 bytes, the rarest in the set)
-// in a hash table, slides over the subject once, and runs a pattern only where
-// its whole literal stands. Patterns that are nothing but a literal need no
-// regular expression at all. The rest, and patterns that share a literal, run
-// together in an RE2::Set.
+// text that every match must contain (regex_translate.h). The set keeps short
+// pieces of those texts ("grams" of 8, 4 or 3 bytes) in a hash table, goes over
+// the subject once, and runs a pattern only where its whole literal stands.
+// Patterns that are nothing but a literal need no regular expression at all.
+// The rest, and patterns that share a literal, run together in an RE2::Set.
 //
 // RE2::Set can run out of its memory budget; it then says "no match" with an
 // error. That is never taken for an answer: the patterns are tried one by one.
@@ -25,7 +24,6 @@
 
 namespace loligo::access {
 
-// Longest subject read; anything longer is cut there by callers' own limits long before.
 class PatternSet {
  public:
   // `set_memory`: the budget of each RE2::Set, in bytes.
@@ -51,6 +49,7 @@ class PatternSet {
   class GramIndex;    // grams of one width
   void fill_bucket(Bucket&, const std::vector<uint32_t>& members);
   void index_buckets();
+  void index_rarest(GramIndex&, const std::vector<uint32_t>& buckets, unsigned width);
 
   int64_t set_memory_;
   std::vector<Pattern> patterns_;

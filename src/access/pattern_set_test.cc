@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(literals_at_edges) {
   BOOST_TEST(one_matches("abc$", "abc abc"));
 }
 
-// A set whose automaton does not fit its memory says "no match" with an error; each pattern is then asked itself.
+// A set that does not fit its memory (it refuses to compile, or says "no match" with an error) has each pattern asked itself.
 BOOST_AUTO_TEST_CASE(a_set_out_of_memory_is_not_no_match) {
   for (int64_t memory : {int64_t(1), int64_t(40000), int64_t(60000), int64_t(100000), int64_t(1 << 18)}) {
     PatternSet set(memory);

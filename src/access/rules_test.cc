@@ -159,6 +159,29 @@ http_access deny all)");
   BOOST_TEST(!negated.rules.check_fast(sample.facts, true).allowed);
 }
 
+// After the first checks have sized the thread's buffers and RE2's caches.
+BOOST_AUTO_TEST_CASE(a_check_allocates_nothing) {
+  std::string acls;
+  for (int i = 0; i < 100; ++i) {
+    std::string n = std::to_string(i);
+    acls += "acl words url_regex -i word" + n + "x ^http://a" + n + "\\.test/.*exe$ (p|q)" + n + "\n";
+    acls += "acl sites dstdomain .site" + n + ".test\nacl nets src 192.0.2." + n + "\nacl away dst 198.51.100." + n + "\n";
+  }
+  acls += "acl agents browser Chrome ^Opera\nacl night time 03:00-03:01\nacl custom req_header X-Custom ^Three$\nacl dice random 0.001\n";
+  acls += "acl group any-of words sites nets\n";
+  Configuration c(acls + "http_access deny words\nhttp_access deny sites\nhttp_access deny nets\nhttp_access deny away\nhttp_access deny agents\n"
+                         "http_access deny night\nhttp_access deny custom\nhttp_access deny dice !all\nhttp_access deny group\nhttp_access allow all");
+  BOOST_TEST(c.clean(), all_of(c.problems));
+  Sample sample;
+  sample.facts.url = "http://www.example.com/%70ath/word";
+  for (int i = 0; i < 3; ++i) BOOST_TEST(c.rules.check(sample.facts, false).allowed);
+  unsigned long before = allocations();
+  bool allowed = true;
+  for (int i = 0; i < 1000; ++i) allowed &= c.rules.check(sample.facts, false).allowed;
+  BOOST_TEST(allocations() == before);
+  BOOST_TEST(allowed);
+}
+
 BOOST_AUTO_TEST_CASE(conditions) {
   AclSet acls;
   config::Problems problems;

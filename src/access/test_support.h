@@ -10,6 +10,9 @@
 
 namespace loligo::access::test {
 
+// How often this thread has called operator new (allocation_count.cc).
+unsigned long allocations();
+
 inline config::Statement statement(const std::string& text, int line) {
   config::Statement s;
   s.place = {"test.conf", line, 1};
