@@ -353,7 +353,7 @@ def _(lab):
     check(re.search(r"^ none\.test +N +\d+ ", text, re.M), "the negative entry")
 
 
-@scenario("page.pconn", "mgr:pconn: a histogram of requests on each connection")
+@scenario("page.pconn", "mgr:pconn: a histogram of requests on each connection", squid="counts few of them")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy()
     origin.page("/p")

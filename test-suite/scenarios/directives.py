@@ -1,0 +1,311 @@
+"""Directives that no other scenario covers: each fails when the directive's value is ignored."""
+import time
+
+import wire
+from lab import between, check, contains, lacks, one_of, same, scenario
+from origin import reply
+from proxy import free_port
+
+GROUP = "directives"
+PEER = "cache_peer 127.0.0.1 parent {} 0 no-query no-digest {}\n"
+
+
+@scenario("dir.always-direct", "always_direct, never_direct, prefer_direct: around the parent, only through it, first direct")
+def _(lab):
+    origin, parent = lab.origin(name="origin"), lab.origin(name="parent")
+    for each in (origin, parent):
+        each.page("/p", body=each.name)
+        each.page("/direct", body=each.name)
+    for lines, path, expected in (("", "/p", "parent"), ("acl d urlpath_regex ^/direct\nalways_direct allow d", "/direct", "origin"),
+                                  ("acl d urlpath_regex ^/direct\nalways_direct allow d", "/p", "parent"), ("never_direct allow all", "/p", "parent"),
+                                  ("prefer_direct on", "/p", "origin"), ("prefer_direct off", "/p", "parent")):
+        proxy = lab.proxy(PEER.format(parent.port, "default") + lines)
+        same(proxy.get(origin.url(path)).text, expected, f"{lines!r} {path}")
+        proxy.stop()
+    dead = lab.origin(name="dead")
+    dead.stop()
+    fallback = lab.proxy(PEER.format(dead.port, "default connect-timeout=1"))
+    same(fallback.get(origin.url("/p"), timeout=8).text, "origin", "a dead parent: direct")
+    strict = lab.proxy(PEER.format(dead.port, "default connect-timeout=1") + "never_direct allow all\nforward_timeout 3 seconds")
+    one_of(strict.get(origin.url("/p"), timeout=8).status, (502, 503, 504), "a dead parent and never_direct")
+
+
+@scenario("dir.nonhierarchical", "nonhierarchical_direct: POST and CONNECT past the parent, or through it")
+def _(lab):
+    origin, parent = lab.origin(name="origin"), lab.origin(name="parent")
+    for each in (origin, parent):
+        each.page("/p", body=each.name)
+    for value, expected in (("on", "origin"), ("off", "parent")):
+        proxy = lab.proxy(PEER.format(parent.port, "default") + f"nonhierarchical_direct {value}\nminimum_direct_hops 0\nminimum_direct_rtt 0")
+        same(proxy.get(origin.url("/p")).text, "parent", f"{value}: GET")
+        same(proxy.ask("POST", origin.url("/p"), body="x").text, expected, value)
+
+
+@scenario("dir.peer-target", "A parent gets absolute-form, an originserver origin-form; default comes last")
+def _(lab):
+    parent, other = lab.origin(name="parent"), lab.origin(name="other")
+    for each in (parent, other):
+        each.page("/p", body=each.name)
+    proxy = lab.proxy(PEER.format(parent.port, "name=last default") + PEER.format(other.port, "name=first") + "never_direct allow all")
+    proxy.get("http://far.test/p")
+    served = parent.requests() + other.requests()
+    same([r.target for r in served], ["http://far.test/p"], "target")
+    same(served[0].get("Host"), "far.test", "Host")
+
+
+@scenario("dir.outgoing-address", "tcp_outgoing_address chooses our own address by rule")
+def _(lab):
+    origin = lab.origin()
+    seen = []
+
+    @origin.on(None)
+    def _(x):
+        seen.append(x.sock.getpeername()[0])
+        x.reply(200)
+    proxy = lab.proxy("acl guests src 127.0.0.71\ntcp_outgoing_address 127.0.0.81 guests\ntcp_outgoing_address 127.0.0.82")
+    proxy.get(origin.url("/"), source="127.0.0.71")
+    proxy.get(origin.url("/"), source="127.0.0.72")
+    same(seen, ["127.0.0.81", "127.0.0.82"], "addresses at the origin")
+
+
+@scenario("dir.uri-whitespace", "uri_whitespace strip, deny, encode, chop, allow")
+def _(lab):
+    origin = lab.origin()
+
+    @origin.on(None)
+    def _(x):
+        x.reply(200, body=x.request.target)
+
+    def ask(value):
+        proxy = lab.proxy(f"uri_whitespace {value}")
+        with proxy.client() as client:
+            client.send(f"GET {origin.url('/a b')} HTTP/1.1\r\nHost: {origin.authority}\r\nConnection: close\r\n\r\n")
+            answer = client.reply()
+        proxy.stop()
+        return answer.status, answer.text if answer.status == 200 else ""
+    one_of(ask("deny")[0], (400, 403), "deny")
+    for value, targets in (("encode", ("/a%20b",)), ("strip", ("/ab",)), ("chop", ("/a",))):
+        status, target = ask(value)
+        check(status == 400 or target in targets, f"{value}: {status} {target!r}")
+
+
+@scenario("dir.relaxed-parser", "relaxed_header_parser off is stricter than on")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p")
+    odd = f"GET  {origin.url('/p')} HTTP/1.1\r\nHost: {origin.authority}\r\n\r\n"
+    proxy = lab.proxy("relaxed_header_parser off")
+    with proxy.client() as client:
+        client.send(odd)
+        same(client.reply().status, 400, "off")
+
+
+@scenario("dir.surrogate", "httpd_accel_surrogate_id: Surrogate-Capability; Surrogate-Control is not passed on")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p", "Surrogate-Control: max-age=60", "Cache-Control: no-store", "Content-Type: text/plain")
+    proxy = lab.accelerator(origin, "httpd_accel_surrogate_id front1")
+    answer = proxy.get("/p", host="site.test")
+    contains(origin.last().get("Surrogate-Capability", ""), 'front1="Surrogate/1.0"', "Surrogate-Capability")
+    check(not answer.has("Surrogate-Control"), "Surrogate-Control stays here")
+
+
+@scenario("dir.names", "visible_hostname, unique_hostname and hostname_aliases decide what a loop is")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p")
+    proxy = lab.proxy("visible_hostname shown.test\nunique_hostname own.test")
+    answer = proxy.get(origin.url("/p"))
+    contains(answer.get("Via"), "own.test", "Via has the unique name")
+    contains(answer.get("X-Cache"), "own.test", "X-Cache")
+    page = proxy.get(f"http://127.0.0.1:{free_port()}/", timeout=8)
+    contains(page.text, "shown.test", "the page has the visible name")
+
+
+@scenario("dir.quick-abort-pct", "quick_abort_pct: a fetch that is nearly complete is finished")
+def _(lab):
+    for value, expected in (("50", 1), ("99", 2)):
+        origin, proxy = lab.origin(), lab.proxy(f"quick_abort_min 0 KB\nquick_abort_max 1000 KB\nquick_abort_pct {value}")
+
+        @origin.on("/slow")
+        def _(x):
+            x.head(200, "Cache-Control: max-age=60", "Content-Length: 100000")
+            x.send(b"s" * 80_000)
+            time.sleep(0.8)
+            x.send(b"s" * 20_000)
+        with proxy.client() as client:
+            client.ask("GET", origin.url("/slow"))
+            client.stream.until(b"\r\n\r\n", time.monotonic() + 5)
+            client.stream.exactly(80_000, time.monotonic() + 5)
+            time.sleep(0.2)
+            client.reset()
+        time.sleep(1.0)
+        same(len(proxy.get(origin.url("/slow")).body), 100_000, "the next reply is whole")
+        same(len(origin.requests("/slow")), expected, f"quick_abort_pct {value}: requests at the origin")
+
+
+@scenario("dir.quick-abort-max", "quick_abort_max and quick_abort_min -1 KB")
+def _(lab):
+    def asked(config):
+        origin, proxy = lab.origin(), lab.proxy(config)
+
+        @origin.on("/slow")
+        def _(x):
+            x.head(200, "Cache-Control: max-age=60", "Content-Length: 200000")
+            try:
+                for _ in range(10):
+                    x.send(b"s" * 20_000)
+                    time.sleep(0.1)
+            except OSError:
+                x.close()
+        with proxy.client() as client:
+            client.ask("GET", origin.url("/slow"))
+            client.stream.until(b"\r\n\r\n", time.monotonic() + 5)
+            client.reset()
+        time.sleep(1.3)
+        same(len(proxy.get(origin.url("/slow")).body), 200_000, "the next reply is whole")
+        return len(origin.requests("/slow"))
+    same(asked("quick_abort_min 0 KB\nquick_abort_max 0 KB"), 2, "0 and 0")
+    same(asked("quick_abort_min -1 KB"), 1, "min -1: always finished")
+    same(asked("quick_abort_min 500 KB"), 1, "min 500 KB: little is left")
+
+
+@scenario("dir.collapsed-access", "collapsed_forwarding_access decides who may collapse")
+def _(lab):
+    origin = lab.origin()
+    for path in ("/yes", "/no"):
+        @origin.on(path)
+        def _(x):
+            time.sleep(0.4)
+            x.reply(200, "Cache-Control: max-age=60")
+    proxy = lab.proxy("collapsed_forwarding on\nacl no urlpath_regex ^/no\ncollapsed_forwarding_access deny no\ncollapsed_forwarding_access allow all")
+    for path, expected in (("/yes", 1), ("/no", 4)):
+        lab.together(4, lambda i: proxy.get(origin.url(path)))
+        same(len(origin.requests(path)), expected, f"{path}: requests at the origin")
+
+
+@scenario("dir.reply-body-limit", "reply_body_max_size: 403 instead of a body that is too large")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/small", body=b"s" * 5_000)
+    origin.page("/large", body=b"l" * 50_000)
+    proxy = lab.proxy("reply_body_max_size 10 KB all")
+    same(proxy.get(origin.url("/small")).status, 200, "small")
+    same(proxy.get(origin.url("/large")).status, 403, "large")
+
+
+@scenario("dir.error-connection", "persistent_connection_after_error off: closed after an error")
+def _(lab):
+    proxy = lab.proxy("persistent_connection_after_error off")
+    with proxy.client() as client:
+        answer = client.get(f"http://127.0.0.1:{free_port()}/", timeout=8)
+        between(answer.status, 500, 599, "status")
+        check(client.stream.eof or client.ends_within(3), "closed")
+
+
+@scenario("dir.retry-on-error", "retry_on_error: another address is tried after a 503")
+def _(lab):
+    first, second = lab.origin(name="first"), lab.origin(name="second")
+    first.page("/p", status=503, body="down")
+    second.page("/p", body="up")
+    config = PEER.format(first.port, "originserver name=first") + PEER.format(second.port, "originserver name=second")
+    for value, expected in (("off", 503), ("on", 200)):
+        proxy = lab.proxy(config + f"retry_on_error {value}", "accel defaultsite=site.test")
+        same(proxy.get("/p", host="site.test").status, expected, value)
+
+
+@scenario("dir.forward-tries", "connect-fail-limit and peer_connect_timeout bound the wait for a silent peer")
+def _(lab):
+    import socket
+    blocked = socket.socket()
+    blocked.bind(("127.0.0.1", 0))
+    blocked.listen(0)
+    port = blocked.getsockname()[1]
+    fillers = [socket.socket() for _ in range(3)]
+    for filler in fillers:
+        filler.setblocking(False)
+        filler.connect_ex(("127.0.0.1", port))
+    origin = lab.origin()
+    origin.page("/p", body="page")
+    proxy = lab.proxy(PEER.format(port, "originserver name=dead") + PEER.format(origin.port, "originserver name=good") + "peer_connect_timeout 1 second", "accel defaultsite=site.test")
+    took = lab.stopwatch()
+    same(proxy.get("/p", host="site.test", timeout=10).text, "page", "reply")
+    between(took(), 0, 5, "seconds")
+
+
+@scenario("dir.memory-mode", "memory_replacement_policy: every spelling starts and keeps the bound")
+def _(lab):
+    for policy in ("lru", "heap LRU", "heap GDSF", "heap LFUDA"):
+        origin, proxy = lab.origin(), lab.proxy(f"memory_replacement_policy {policy}\ncache_mem 4 MB")
+        for i in range(40):
+            origin.page(f"/{i}", "Cache-Control: max-age=600", body=b"m" * 300_000)
+            proxy.get(origin.url(f"/{i}"))
+        time.sleep(1.2)
+        hits = 0
+        for i in range(40):
+            answer = proxy.get(origin.url(f"/{i}"), "Cache-Control: only-if-cached")
+            hits += answer.status == 200
+        between(hits, 3, 14, f"{policy}: objects of 300 KB in 4 MB")
+        proxy.stop()
+
+
+@scenario("dir.hosts-check", "check_hostnames and allow_underscore")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p")
+    hosts = "127.0.0.1 under_score.test plain.test\n"
+    for lines, expected in (("", True), ("check_hostnames on\nallow_underscore off", False)):
+        proxy = lab.proxy(lines, hosts=hosts)
+        same(proxy.get(f"http://under_score.test:{origin.port}/p", timeout=8).status == 200, expected, lines or "default")
+
+
+@scenario("dir.internal-static", "global_internal_static off: only our own name answers /squid-internal-static")
+def _(lab):
+    origin = lab.origin()
+    proxy = lab.proxy("global_internal_static off")
+    origin.page("/squid-internal-static/x", body="the origin's")
+    same(proxy.get(origin.url("/squid-internal-static/x")).text, "the origin's", "forwarded")
+
+
+@scenario("dir.several-ports", "Several http_port lines, IPv6 too, all serve")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p")
+    ports = [free_port() for _ in range(3)]
+    lab.proxy(f"http_port 127.0.0.1:{ports[0]}\nhttp_port [::1]:{ports[1]}\nhttp_port {ports[2]}")
+    for address, port in (("127.0.0.1", ports[0]), ("::1", ports[1]), ("127.0.0.1", ports[2]), ("::1", ports[2])):
+        with lab.client((address, port)) as client:
+            same(client.get(origin.url("/p")).status, 200, f"{address} {port}")
+
+
+@scenario("dir.workers", "workers 2: both serve, the numbers are sums", squid="needs shared memory and a parent process")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("workers 2")
+    origin.page("/p", "Cache-Control: max-age=60")
+    before = proxy.counters()["client_http.requests"]
+    for _ in range(40):
+        same(proxy.get(origin.url("/p")).status, 200, "status")
+    between(proxy.counters()["client_http.requests"] - before, 40, 42, "requests counted")
+    between(len(origin.requests("/p")), 1, 2, "requests at the origin: one cache")
+
+
+@scenario("dir.x-forwarded", "follow_x_forwarded_for: rules and log see the client behind a trusted proxy")
+def _(lab):
+    origin = lab.origin()
+    proxy = lab.proxy("follow_x_forwarded_for allow localhost\nfollow_x_forwarded_for deny all\nacl bad src 10.6.6.6\nhttp_access deny bad\nhttp_access allow all")
+    same(proxy.get(origin.url("/a"), "X-Forwarded-For: 10.6.6.6").status, 403, "from a trusted proxy")
+    same(proxy.get(origin.url("/b"), "X-Forwarded-For: 10.6.6.7").status, 404, "another client")
+    contains(proxy.log_line("/b"), " 10.6.6.7 ", "log")
+
+
+@scenario("dir.client-pconn-peer", "Idle client connections cost no thread and little memory: 500 of them", squid="takes 17 KB each")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    origin.page("/p", "Cache-Control: max-age=60")
+    proxy.get(origin.url("/p"))
+    before = proxy.memory()
+    held = [proxy.client() for _ in range(500)]
+    for client in held:
+        client.get(origin.url("/p"))
+    between(proxy.memory() - before, 0, 500 * 12, "KB for 500 idle connections")
+    check(all(client.is_open() for client in held), "all stay open")
