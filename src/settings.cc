@@ -64,12 +64,19 @@ void check_peer_rules(const icp::Settings& icp, Problems& problems) {
   }
 }
 
-void cross_check(Settings& s, Problems& problems) {
+// The last line of that name; no place when there is none.
+config::Place place_of(const Statements& statements, std::string_view name) {
+  for (auto s = statements.rbegin(); s != statements.rend(); ++s)
+    if (s->name == name) return s->place;
+  return {};
+}
+
+void cross_check(Settings& s, const Statements& statements, Problems& problems) {
   check_ports(s.client, problems);
   check_peer_rules(s.icp, problems);
   if (s.client.client_request_buffer_max_size >= 0 && s.client.client_request_buffer_max_size <= s.client.request_header_max_size)
-    problems.error({}, "client_request_buffer_max_size must be larger than request_header_max_size");
-  if (s.store.cache_swap_low > s.store.cache_swap_high) problems.warning({}, "cache_swap_low is above cache_swap_high");
+    problems.error(place_of(statements, "client_request_buffer_max_size"), "client_request_buffer_max_size must be larger than request_header_max_size");
+  if (s.store.cache_swap_low > s.store.cache_swap_high) problems.warning(place_of(statements, "cache_swap_low"), "cache_swap_low is above cache_swap_high");
 }
 
 template <class Read>
@@ -88,7 +95,7 @@ Settings load(const ReadOptions& options, Problems& problems, Read read) {
     check_helper(s, problems);
     check_names(s, problems);
   }
-  cross_check(settings, problems);
+  cross_check(settings, result.statements, problems);
   return settings;
 }
 
@@ -119,7 +126,7 @@ Settings load_settings_text(std::string_view text, const std::string& name, cons
 int parse_only(const std::string& path, const ReadOptions& options) {
   Problems problems;
   Settings settings = load_settings(path, options, problems);
-  check_rules(settings, problems);
+  check_rules(settings, problems, resolve_host);
   check_outside(settings, problems);
   std::fputs(config::format_problems(problems).c_str(), stderr);
   return problems.has(config::Severity::error) ? 1 : 0;

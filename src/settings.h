@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "access/rules.h"
 #include "access/settings.h"
 #include "base/clock.h"
 #include "cache/settings.h"
@@ -20,6 +21,7 @@
 #include "icp/settings.h"
 #include "log/settings.h"
 #include "mgr/settings.h"
+#include "net/address.h"
 #include "net/settings.h"
 #include "server/settings.h"
 #include "store/settings.h"
@@ -59,8 +61,11 @@ std::vector<config::RoomTable> room_tables(Settings& settings);
 Settings load_settings(const std::string& path, const config::ReadOptions&, config::Problems&);
 // The same from memory: tests and fuzzing. `name` stands for the path in messages.
 Settings load_settings_text(std::string_view text, const std::string& name, const config::ReadOptions&, config::Problems&);
-// Compiles every rule list and forgets the result: unknown ACLs and ACL types are reported.
-void check_rules(const Settings&, config::Problems&);
+// Compiles every rule list and forgets the result: unknown ACLs and ACL types are reported. Without a resolver every host
+// name in a src, dst or localip ACL counts as one that does not resolve.
+void check_rules(const Settings&, config::Problems&, access::AclSet::Resolver = {});
+// Asks the system for the addresses of a host name; waits. For start-up and reload alone.
+std::vector<net::Address> resolve_host(const std::string& name);
 // Certificates and keys: reports those that are not there as `missing`. (Helpers, users, list files: load_settings does.)
 void check_outside(const Settings&, config::Problems&);
 

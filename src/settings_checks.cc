@@ -1,5 +1,6 @@
 // What can be said of a configuration only when all of it is known: do the
 // access rules compile, and are the certificates it names there?
+#include <netdb.h>
 #include <unistd.h>
 
 #include "access/rules.h"
@@ -36,25 +37,21 @@ std::vector<Condition> conditions(const Settings& s) {
 }
 
 // Behind a missing include an unknown ACL is no mistake of this line.
-bool knows_all(const Statement& s, size_t first, const access::AclSet& acls) {
+bool knows_all(const Statement& s, size_t first, const access::AclSet& acls, Problems& problems) {
   for (size_t i = first; i < s.words.size(); ++i) {
     std::string_view name = s.words[i].text;
     if (name.starts_with("!")) name.remove_prefix(1);
-    if (acls.find(name) == nullptr) return false;
+    if (acls.find(name) != nullptr) continue;
+    problems.missing(s.at(i), "there is no ACL \"" + std::string(name) + "\" here; a missing include or list file may define it");
+    return false;
   }
   return true;
 }
 
-void report_unknown_behind_include(const Statement& s, Problems& problems) {
-  problems.missing(s.place, s.name + " names an ACL that is not defined here; a missing include file may define it");
-}
-
 Statements known_only(const Statements& all, size_t first, const access::AclSet& acls, Problems& problems) {
   Statements known;
-  for (const Statement& s : all) {
-    if (knows_all(s, first, acls)) known.push_back(s);
-    else report_unknown_behind_include(s, problems);
-  }
+  for (const Statement& s : all)
+    if (knows_all(s, first, acls, problems)) known.push_back(s);
   return known;
 }
 
@@ -78,18 +75,27 @@ void check_tls(const net::TlsSettings& tls, const config::Place& place, Problems
 
 }  // namespace
 
-void check_rules(const Settings& s, Problems& problems) {
-  access::AclSet acls;
+std::vector<net::Address> resolve_host(const std::string& name) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  std::vector<net::Address> addresses;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return addresses;
+  for (addrinfo* a = found; a != nullptr; a = a->ai_next) addresses.push_back(net::Address::from(a->ai_addr, a->ai_addrlen));
+  ::freeaddrinfo(found);
+  return addresses;
+}
+
+void check_rules(const Settings& s, Problems& problems, access::AclSet::Resolver resolver) {
+  access::AclSet acls(std::move(resolver));
   for (const Statement& statement : s.access.acl) acls.add(statement, problems);
   acls.finish(problems);
   for (const RuleList& list : rule_lists(s)) {
     if (!s.incomplete) access::Rules::compile(*list.statements, acls, problems, list.skip);
     else access::Rules::compile(known_only(*list.statements, list.skip + 1, acls, problems), acls, problems, list.skip);
   }
-  for (const Condition& c : conditions(s)) {
-    if (!s.incomplete || knows_all(*c.statement, c.first, acls)) access::Rules::compile_conditions(*c.statement, c.first, acls, problems);
-    else report_unknown_behind_include(*c.statement, problems);
-  }
+  for (const Condition& c : conditions(s))
+    if (!s.incomplete || knows_all(*c.statement, c.first, acls, problems)) access::Rules::compile_conditions(*c.statement, c.first, acls, problems);
 }
 
 void check_outside(const Settings& s, Problems& problems) {

@@ -257,6 +257,9 @@ BOOST_AUTO_TEST_CASE(unknown_acls) {
   Loaded unknown("http_access allow nobody");
   check_rules(unknown.settings, unknown.problems);
   BOOST_CHECK(unknown.problems.has(Severity::error));
+  Loaded redefined("acl all src all");
+  check_rules(redefined.settings, redefined.problems);
+  BOOST_CHECK_MESSAGE(!redefined.problems.has(Severity::error), config::format_problems(redefined.problems));
   Loaded behind("include /nowhere/acls.conf\nhttp_access allow nobody");
   check_rules(behind.settings, behind.problems);
   BOOST_CHECK(!behind.problems.has(Severity::error) && behind.problems.has(Severity::missing) && !may_start(behind.problems));

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/directive.h"
 
 namespace loligo::store {
 
-enum class Replacement : unsigned char { lru, heap_lru, heap_gdsf, heap_lfuda };
+enum class Replacement : unsigned char { lru, heap_lru, heap_gdsf, heap_lfuda, s3fifo };
+std::string_view policy_name(Replacement);   // as squid.conf spells it
 enum class MemoryCacheMode : unsigned char { always, disk, network };
 enum class DirectorySelection : unsigned char { least_load, round_robin };
 
@@ -29,7 +31,7 @@ struct CacheDir {
 struct Settings {
   int64_t cache_mem = 256LL << 20;
   int64_t maximum_object_size_in_memory = 512 * 1024;
-  Replacement memory_replacement_policy = Replacement::lru, cache_replacement_policy = Replacement::lru;
+  Replacement memory_replacement_policy = Replacement::s3fifo, cache_replacement_policy = Replacement::lru;
   MemoryCacheMode memory_cache_mode = MemoryCacheMode::always;
   int64_t maximum_object_size = 4LL << 20, minimum_object_size = 0;
   std::vector<CacheDir> cache_dirs;

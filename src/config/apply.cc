@@ -32,8 +32,12 @@ void report_unknown(const Statement& s, const DirectiveIndex& index, Problems& p
   problems.error(s.place, "unknown directive '" + s.name.substr(0, 80) + "'", fix);
 }
 
-// What the manual says of a directive without effect, up to its first full stop.
-std::string reason(const Directive& d) { return std::string(d.text.substr(0, d.text.find('.'))); }
+// What the manual says of a directive without effect: its first sentence.
+std::string reason(const Directive& d) {
+  std::string_view text = d.text.substr(0, d.text.find(". "));
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return std::string(text);
+}
 
 // Names already warned about: a long list of rules without effect needs one warning.
 using Warned = std::unordered_set<std::string_view>;

@@ -1,5 +1,7 @@
 #include "config/macros.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 namespace loligo::config {
@@ -38,6 +40,8 @@ void copy_piece(const LogicalLine& in, size_t from, size_t to, LogicalLine& out)
 }
 
 }  // namespace
+
+const char* process_environment(const char* name) { return std::getenv(name); }
 
 void replace_macros(LogicalLine& line, const Macros& macros, const std::string& file, Problems& problems) {
   size_t found = line.text.find("${");

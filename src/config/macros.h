@@ -10,10 +10,13 @@
 
 namespace loligo::config {
 
+// What getenv() says.
+const char* process_environment(const char* name);
+
 struct Macros {
   std::string service_name = "squid", process_name = "squid", process_number = "0";
-  // getenv() or a test's stand-in; null = no environment.
-  const char* (*environment)(const char* name) = nullptr;
+  // A test puts its own here; null = no environment.
+  const char* (*environment)(const char* name) = process_environment;
 };
 
 // Replaces in place; columns of the text behind a macro stay right.

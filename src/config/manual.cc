@@ -7,7 +7,7 @@
 namespace loligo::config {
 namespace {
 
-constexpr std::string_view kHead = R"(.\" Generated from the directive tables by "loligo --manual"; do not edit.
+constexpr std::string_view kHead = R"(.\" Generated from the directive tables by loligo \-\-print\-manual; do not edit.
 .TH LOLIGO.CONF 5 "" "Loligo" "File formats"
 .SH NAME
 loligo.conf \- configuration of the Loligo caching proxy
@@ -96,11 +96,19 @@ void write_directive(const Directive& d, std::string& out) {
 
 using Sorted = std::map<std::string_view, const Directive*>;
 
+// Reasons are written to stand inside a message; here they begin a paragraph. A directive's name stays as it is.
+std::string paragraph(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out.substr(0, out.find(' ')).find('_') == out.npos && out[0] >= 'a' && out[0] <= 'z') out[0] = char(out[0] - 32);
+  if (!out.empty() && out.back() != '.') out += '.';
+  return out;
+}
+
 void write_short_list(std::string_view title, std::string_view text, const Sorted& rows, std::string& out) {
   if (rows.empty()) return;
   out.append(".SH ").append(title).append("\n").append(text).append("\n");
   for (auto& [name, d] : rows) {
-    out += ".TP\n.B " + roff(name) + "\n" + roff(d->text) + "\n";
+    out += ".TP\n.B " + roff(name) + "\n" + roff(paragraph(d->text)) + "\n";
     if (!d->aliases.empty()) out += ".br\nAlso written: " + roff(d->aliases) + ".\n";
   }
 }

@@ -1,6 +1,7 @@
 #include "config/reader.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "config/conditionals.h"
@@ -131,6 +132,7 @@ Statement make_statement(const Directive& directive, std::string_view text) {
   Statement s;
   s.place.file = "default";
   s.name = directive.name;
+  s.sequence = std::numeric_limits<int>::max();  // behind all definitions of the file
   LogicalLine line;
   line.text = text;
   line.segments = {{0, {0, 0}, true}};
