@@ -210,12 +210,15 @@ def check_tests_beside_code(tree, _):
 
 
 def check_listed(tree, _):
-    """Every source is in a local.mk, so that it is built and released."""
+    """Every source is in a local.mk, so that it is built and released; and what a local.mk names is there."""
     listed = ' '.join(tree.text(f) for f in tree.files if os.path.basename(f) in ('local.mk', 'Makefile.am'))
     words = set(re.split(r'[\s\\=]+', listed))
     for name in tree.sources:
         if name not in words:
             yield f'{name}: in no local.mk'
+    for word in sorted(words):
+        if re.fullmatch(r'[\w/-]+\.(cc|h|py|conf|md)', word) and word not in tree.files and word != 'config.h':
+            yield f'{word}: named in a local.mk, and not there'
 
 
 def check_generated_manual(tree, arguments):
