@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(one_silent_family_holds_nobody_up) {
   BOOST_TEST(bench.text("four.example") == "192.0.2.4 ");
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 400ms));
   // The other family's address is added when it comes after all.
-  bench.on_loop([&] { bench.server.script[{"four.example", AAAA}] = {.answers = {record("four.example", AAAA, 60, address_bytes("2001:db8::4"))}}; });
+  bench.script("four.example", AAAA, {.answers = {record("four.example", AAAA, 60, address_bytes("2001:db8::4"))}});
   std::string seen;
   for (int i = 0; i < 30 && seen != "2001:db8::4 192.0.2.4 "; ++i) {
     std::this_thread::sleep_for(50ms);
@@ -342,8 +342,7 @@ BOOST_AUTO_TEST_CASE(one_question_for_all_who_ask) {
   bench.on_loop([&] {
     for (int i = 0; i < 5; ++i) {
       const Answer* known = bench.resolver->resolve("merged.example", lookups[i], [&, i](const Answer& answer) {
-        order += char('0' + i);
-        BOOST_TEST(answer->list.size() == 1u);
+        order += answer->list.size() == 1 ? char('0' + i) : '-';
         if (i == 0) lookups[3].cancel();   // a callback may cancel another
         if (i == 4) done.set_value();
       });
@@ -475,7 +474,8 @@ BOOST_AUTO_TEST_CASE(reconfigure_asks_again_and_destruction_is_quiet) {
   std::promise<std::string> promise;
   bench.on_loop([&] {
     bench.loop.add(second.fd, &second, EPOLLIN);
-    bench.resolver->resolve("late.example", waiting, [&](const Answer& a) { promise.set_value(a->list.empty() ? "none" : a->list[0].host()); });
+    bench.resolver->resolve("late.example", waiting,
+                            [&](const Answer& a) { promise.set_value(a->list.empty() ? "none" : a->list[0].host()); });
     DnsSettings other = bench.settings;
     other.dns_nameservers = {"127.0.0.1:" + std::to_string(second.port), "not-an-address"};
     bench.resolver->reconfigure(other);
