@@ -1,10 +1,13 @@
 """TLS on both sides: https_port, https origins, cache_peer … tls."""
+import os
+import shutil
+import socket
 import ssl
 import time
 
 import certs
 from client import tls_context
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import check, contains, one_of, same, scenario
 from proxy import free_port
 
 GROUP = "tls"
@@ -95,7 +98,6 @@ def _(lab):
         context = tls_context(high=high)
         session = None
         for number in range(3):
-            import socket
             raw = socket.create_connection(("127.0.0.1", proxy.port), 5)
             sock = context.wrap_socket(raw, server_hostname="one.test", session=session)
             sock.sendall(b"GET /p HTTP/1.1\r\nHost: one.test\r\nConnection: close\r\n\r\n")
@@ -252,8 +254,6 @@ def _(lab):
 
 @scenario("tls.reload", "A new certificate is used after a reload; open connections go on", squid="closes its port for a moment")
 def _(lab):
-    import os
-    import shutil
     origin = lab.origin()
     origin.page("/p")
     folder = lab.make_folder("certs")

@@ -2,8 +2,7 @@
 import base64
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import reply
+from lab import between, check, contains, one_of, same, scenario
 from proxy import free_port
 
 GROUP = "accel"

@@ -2,9 +2,7 @@
 import re
 import time
 
-import wire
-from client import Client
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import between, check, lacks, one_of, same, scenario
 from origin import reply
 from proxy import free_port
 

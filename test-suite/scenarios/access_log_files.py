@@ -6,8 +6,7 @@ import socket
 import subprocess
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import reply
+from lab import check, contains, one_of, same, scenario
 import certs
 from client import tls_context
 from proxy import free_port

@@ -3,7 +3,7 @@ import time
 
 import wire
 
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import between, check, contains, same, scenario
 from proxy import free_port
 
 GROUP = "access"

@@ -1,7 +1,7 @@
 """The memory cache: hits, variants, HEAD, conditional requests, ranges, bounds, PURGE."""
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import between, check, one_of, same, scenario
 from origin import http_date, reply
 
 GROUP = "cache"
@@ -40,13 +40,14 @@ LIFETIMES = (  # fields, requests at the origin for two GETs
     (("Cache-Control: no-store",), 2), (("Cache-Control: private, max-age=60",), 2), (("Cache-Control: no-cache, max-age=60",), 2),
     (("Cache-Control: max-age=0",), 2), (("Cache-Control: public, max-age=60",), 1),
     (('Cache-Control: max-age="60"',), None), (("Cache-Control: max-age=60, max-age=0",), None), (("Cache-Control: max-age=-1",), 2),
-    (("Cache-Control: max-age=99999999999999999999",), 1), (("Cache-Control: foo=\"no-store, bar\", max-age=60",), None),
+    (("Cache-Control: foo=\"no-store, bar\", max-age=60",), None),
     (("Expires: 0",), 2), (("Expires: Thu, 01 Jan 1970 00:00:00 GMT",), 2), (("Expires: not a date",), 2), ((), 2),
     (("Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT",), 1), (("Pragma: no-cache", "Cache-Control: max-age=60"), None),
-    (("Set-Cookie: a=b", "Cache-Control: max-age=60"), None), (("Cache-Control: MAX-AGE=60",), 1))
+    (("Set-Cookie: a=b", "Cache-Control: max-age=60"), None), (("Cache-Control: MAX-AGE=60",), 1),
+    (("Cache-Control: max-age=99999999999999999999",), 1))
 
 
-@scenario("cache.lifetimes", "What the reply's fields say about being stored and fresh", squid="takes MAX-AGE for an unknown directive")
+@scenario("cache.lifetimes", "What the reply's fields say about being stored and fresh", squid="takes neither MAX-AGE nor a max-age beyond 31 bits")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy()
     for number, (fields, expected) in enumerate(LIFETIMES):

@@ -1,8 +1,8 @@
 """refresh_pattern and what else changes lifetimes: one scenario for each option that fails when it is ignored."""
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import http_date, reply
+from lab import check, contains, one_of, same, scenario
+from origin import http_date
 
 GROUP = "cache"
 OLD = "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT"

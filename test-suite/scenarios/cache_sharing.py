@@ -1,9 +1,7 @@
 """Several clients on one fetch: collapsed forwarding, following a growing object, clients that stall or leave."""
 import time
 
-import wire
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import reply
+from lab import between, check, contains, same, scenario
 
 GROUP = "cache"
 

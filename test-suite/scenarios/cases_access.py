@@ -1,8 +1,6 @@
 """Users' cases D and E: peers, rules, old configurations, the manager's passwords."""
 import base64
-import socket
 import subprocess
-import time
 
 from lab import between, check, contains, lacks, one_of, same, scenario
 from proxy import free_port

@@ -2,13 +2,12 @@
 import os
 import re
 import signal
-import subprocess
+import socket
 import threading
 import time
 
 import wire
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import Origin
+from lab import between, check, contains, one_of, same, scenario
 
 GROUP = "cases"
 
@@ -81,7 +80,6 @@ def _(lab):
 
     @origin.on("/up", early=True)
     def _(x):
-        import socket
         x.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         got = 0
         while got < size:

@@ -1,12 +1,13 @@
 """The command line: -k …, -z, -v, -a, signals, pid files, what cannot be opened."""
 import os
+import pwd
 import re
 import signal
 import socket
 import subprocess
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import check, contains, same, scenario
 from proxy import free_port, listening
 
 GROUP = "cmdline"
@@ -214,7 +215,6 @@ def _(lab):
     proxy = lab.proxy("cache_effective_user nobody")
     with open(f"/proc/{proxy.pid}/status") as status:
         uid = int(re.search(r"^Uid:\s+\d+\s+(\d+)", status.read(), re.M)[1])
-    import pwd
     same(pwd.getpwuid(uid).pw_name, "nobody", "user")
     code, text = lab.proxy("cache_effective_user no-such-user-here", start=False).run("-N")
     check(code != 0 and "no-such-user-here" in text, f"an unknown user: {text[-200:]}")

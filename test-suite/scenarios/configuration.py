@@ -1,10 +1,11 @@
 """The configuration file: parsing, problems, macros, reload."""
 import os
+import random
 import re
 import signal
 import time
 
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import between, check, contains, same, scenario
 from proxy import free_port
 
 GROUP = "config"
@@ -281,7 +282,6 @@ def _(lab):
 
 @scenario("cfg.hostile", "Files of garbage: exit 1 with a message, never a crash")
 def _(lab):
-    import random
     random.seed(7)
     words = ["acl", "http_access", "if", "endif", "else", "include", "\\", '"', "'", "${", "}", "%", "\0", "\x80", "refresh_pattern", "-i", "(", "[", "*", "logformat",
              "cache_peer", "http_port", "0x", "99999999999999999999", "-1", "#", "src", "::", "1.2.3.4/99", "a=b", "access_log", "stdio:", "none", "all", "allow", "deny"]

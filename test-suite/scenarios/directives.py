@@ -1,9 +1,8 @@
 """Directives that no other scenario covers: each fails when the directive's value is ignored."""
+import socket
 import time
 
-import wire
-from lab import between, check, contains, lacks, one_of, same, scenario
-from origin import reply
+from lab import between, check, contains, one_of, same, scenario
 from proxy import free_port
 
 GROUP = "directives"
@@ -216,7 +215,6 @@ def _(lab):
 
 @scenario("dir.forward-tries", "connect-fail-limit and peer_connect_timeout bound the wait for a silent peer")
 def _(lab):
-    import socket
     blocked = socket.socket()
     blocked.bind(("127.0.0.1", 0))
     blocked.listen(0)

@@ -2,7 +2,7 @@
 import time
 
 import wire
-from lab import between, check, contains, one_of, same, scenario
+from lab import between, check, same, scenario
 from origin import reply
 
 GROUP = "forward"

@@ -3,7 +3,6 @@ import socket
 import time
 
 from lab import between, check, contains, one_of, same, scenario
-from proxy import free_port
 
 GROUP = "forward"
 

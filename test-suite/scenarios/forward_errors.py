@@ -1,5 +1,5 @@
 """Forward proxy: error pages, hostile requests, large transfers."""
-import socket
+import re
 import time
 
 import wire
@@ -149,7 +149,6 @@ def _(lab):
 
 @scenario("err.suppress-version", "httpd_suppress_version_string hides the version; visible_hostname and cache_mgr are on the page")
 def _(lab):
-    import re
     proxy = lab.proxy("http_access deny all\nhttpd_suppress_version_string on\nvisible_hostname named.test\ncache_mgr help@named.test")
     answer = proxy.get("http://x.test/")
     check(not re.search(r"(squid|loligo)/\d", answer.raw.decode("latin-1") + answer.text, re.I), "no version in fields or page")

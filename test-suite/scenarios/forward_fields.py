@@ -4,6 +4,7 @@ import time
 
 from lab import between, check, contains, lacks, one_of, same, scenario
 from origin import reply
+from proxy import free_port
 
 GROUP = "forward"
 
@@ -77,7 +78,6 @@ def _(lab):
 
 @scenario("field.loop-pair", "Two proxies that send everything to each other: the loop ends")
 def _(lab):
-    from proxy import free_port
     ports = free_port(), free_port()
     pair = []
     for own, other in (ports, ports[::-1]):

@@ -1,10 +1,10 @@
 """The manager: every form of request, squidclient, passwords, errors."""
 import base64
 import os
+import signal
 import subprocess
 
-from client import Client
-from lab import between, check, contains, lacks, one_of, same, scenario
+from lab import check, contains, one_of, same, scenario
 
 GROUP = "manager"
 
@@ -170,7 +170,6 @@ def _(lab):
     lab.eventually(lambda: proxy.status(origin.url("/p")) == 403, "the new rules apply")
     proxy.expect_death = True
     proxy.configure(proxy.config.replace("http_access deny all", "http_access allow all"))
-    import signal
     proxy.signal(signal.SIGHUP)
     lab.eventually(lambda: proxy.status("/squid-internal-mgr/menu", host=here) == 200, "open again")
     act("shutdown")

@@ -34,7 +34,7 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "accelerator", "accel_tls",
            "cache_memory", "cache_sharing", "cache_refresh",
            "access_log", "access_log_files",
-           "manager_access", "manager_pages",
+           "manager_access", "manager_numbers", "manager_pages",
            "access_rules", "configuration", "command_line", "directives")
 
 

@@ -5,9 +5,7 @@ import os
 import time
 
 import lab as laboratory
-import wire
 from lab import Scenario, check, same
-from origin import reply
 
 GROUP = "self"
 
