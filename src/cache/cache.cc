@@ -72,21 +72,23 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
   http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time);
 
+  const int64_t negative_ttl = policy.settings.negative_ttl.count() / 1000;
+  http::apply_negative_ttl(lifetimes, head.status(), negative_ttl);
+
   http::StoreQuestion question;
   question.request_method = a.method;
   question.request_has_authorization = a.request->has(http::FieldId::authorization);
   question.request_has_range = a.request->has(http::FieldId::range);
   question.request = http::request_cache_control(*a.request, a.request_bytes);
-  question.negative_ttl = policy.settings.negative_ttl.count() / 1000;
+  question.negative_ttl = negative_ttl;
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
   http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
   if (a.may_store && policy.memory_enabled) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
-  bool negative = verdict == http::StoreVerdict::negative;
-  if (negative) lifetimes.freshness = std::max<int64_t>(lifetimes.freshness, question.negative_ttl);
+  bool negative = negative_ttl > 0 && head.status() >= 400 && !lifetimes.explicit_lifetime;
 
   auto vary = http::vary_names(head, bytes);
   if (!vary) verdict = http::StoreVerdict::vary_star;
-  bool store = verdict == http::StoreVerdict::store || negative;
+  bool store = verdict == http::StoreVerdict::store;
   bool too_large = a.length != store::kUnknownLength && a.length > memory_.max_object();
 
   auto body = base::make_ref<store::Body>(a.length, store && !too_large, policy.read_ahead_gap);

@@ -8,7 +8,7 @@ bool Flights::lead_or_follow(const store::Key& key, Follower* follower) {
   Shard& shard = shard_of(key);
   std::lock_guard lock(shard.mutex);
   auto [it, first] = shard.flights.try_emplace(key);
-  if (!first) it->second.push_back(follower);
+  if (!first && follower) it->second.push_back(follower);
   return first;
 }
 

@@ -31,6 +31,7 @@ class Follower {
 class Flights {
  public:
   // True: the caller leads and must land() exactly once. False: it follows and will hear landed() unless it leaves.
+  // A null follower does not care to hear.
   bool lead_or_follow(const store::Key& key, Follower* follower);
   void land(const store::Key& key, Landing how);
   void leave(const store::Key& key, Follower* follower);

@@ -42,6 +42,8 @@ class Stream {
   virtual std::string_view tls_cipher() const { return {}; }
   virtual std::string_view sni() const { return {}; }
   virtual std::string_view failure() const { return {}; }   // why a handshake failed
+  // The transport ended without the protocol's own end: what ends with the connection may have been cut.
+  virtual bool truncated() const { return false; }
 
  protected:
   int fd_;

@@ -74,7 +74,7 @@ class TlsStream final : public Stream {
   bool established() const { return established_; }
   bool resumed() const;
   // The transport ended without close_notify: a body that ends with the connection may have been cut (RFC 9112 section 9.8).
-  bool truncated() const { return truncated_; }
+  bool truncated() const override { return truncated_; }
   // Why the other side's certificate is not trusted; empty when it is, or when there is none.
   std::string peer_verify_error() const;
   // Subject of the other side's certificate ("CN=a,O=b"), empty without one.

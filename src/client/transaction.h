@@ -1,0 +1,147 @@
+// One request and its answer, whatever the wire. A machine of steps: each step
+// does what it can with what is known, and either goes on to the next or waits
+// for an event (a name lookup, another's fetch, the server, the client).
+//
+//   begin -> target -> access -> route -> lookup -> hit | fetch -> replying -> done
+//
+// Owned by its connection; one worker. Objects are reused: reset() between requests.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "access/facts.h"
+#include "cache/cache.h"
+#include "client/connection.h"
+#include "client/target.h"
+#include "client/tunnel_peer.h"
+#include "log/record.h"
+#include "server/fetch.h"
+
+namespace loligo::client {
+
+class Transaction final : server::FetchOwner {
+ public:
+  Transaction() = default;
+  ~Transaction();
+  void reset();
+
+  // ---- events from the connection ----
+  // The head lies in `bytes` until begin() returns; what waits keeps a copy.
+  void begin(Connection&, const char* bytes, const http::Framing&);
+  void begin_malformed(Connection&, std::string_view bytes, ErrorId, int status, std::string_view detail);
+  void client_left(bool timed_out = false);
+  void reply_ended(ReplyEnd);
+  void tunnel_ended(server::Relay::End);
+  void body_too_large();
+  void body_malformed();
+  bool done() const { return step_ == Step::done; }
+  bool wants_close() const { return close_; }
+
+  http::Head head;            // parsed by the connection into this place
+
+  // ---- for the manager ----
+  const Target& target() const { return target_; }
+  log::ResultTag tag() const { return tag_; }
+  int64_t started_us() const { return started_us_; }
+  uint64_t reply_offset() const;
+
+ private:
+  enum class Step : unsigned char { idle, access, route, lookup, fetching, following, replying, tunnelling, done };
+  struct FlightCell;          // hears of a flight's end on the leader's thread
+
+  // server::FetchOwner
+  void fetch_interim(int status, std::string_view head) override;
+  void fetch_response(cache::ResponseRef, server::Source, const server::FetchFacts&) override;
+  void fetch_switched(server::ServerConnectionPtr, cache::ResponseRef, std::string early, const server::FetchFacts&) override;
+  void fetch_failed(server::FetchError, const server::FetchFacts&) override;
+  void fetch_ended() override { fetch_ = nullptr; }
+
+  void keep();                                     // copies the head out of the connection's buffer
+  void run();                                      // steps until one waits
+  void run_again(Step);                            // after a wait
+  void fill_facts();
+  void check_access();
+  void route();
+  void route_special();
+  void answer_manager();
+  void manager_answered(ManagerReply&);
+  void answer_purge();
+  void answer_trace();
+  void answer_options();
+  void begin_tunnel();
+  void tunnel_next();
+  void tunnel_connected(server::ServerConnectionPtr);
+  void look_up();
+  void serve_hit(cache::ResponseRef, int64_t age, log::ResultTag);
+  void revalidate_in_background(cache::ResponseRef);
+  void begin_fetch(cache::ResponseRef stale, bool leads);
+  server::FetchRequest fetch_request(cache::ResponseRef stale);
+  void request_fields(std::string& out);
+  bool looping() const;
+  bool looping_own_address() const { return connection_->port().config.mode != Port::Mode::accel && looping(); }
+  ErrorFacts error_facts(int status, std::string_view detail, int error_number) const;
+  std::string upgrade_allowed() const;
+  void flight_over(cache::Landing);
+
+  void answer(const cache::ResponseRef&, bool from_cache, int64_t age);
+  bool answer_condition(const cache::Response&, int64_t age);
+  bool answer_range(const cache::ResponseRef&, bool from_cache, int64_t age);
+  void append_common(std::string& tail, const cache::Response*, bool from_cache, int64_t age);
+  void append_connection(std::string& tail);
+  void filtered_head(const cache::Response&, bool from_cache, std::string& out);
+  void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
+  void deny(const access::Verdict&, ErrorId = ErrorId::access_denied);
+  void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {});
+  void send(Reply&&);
+  void finish();
+  void log_it();
+  bool persist() const;
+  void append_cache_status(std::string& out, bool from_cache, const cache::Response*) const;
+
+  Connection* connection_ = nullptr;
+  Worker* worker_ = nullptr;
+  std::shared_ptr<const Snapshot> snapshot_;
+  const char* bytes_ = nullptr;                    // the head's bytes: the connection's buffer, or kept_
+  std::shared_ptr<server::KeptHead> kept_;
+  http::Framing framing_;
+  Target target_;
+  access::Facts facts_;
+  std::vector<net::Address> destinations_;
+  std::string reverse_name_;
+  net::Lookup lookup_;
+  net::ReverseLookup reverse_lookup_;
+  access::Verdict verdict_;
+  http::RequestCacheControl control_;
+  store::Key key_;
+  Step step_ = Step::idle;
+  bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, no_collapse_ = false;
+  bool in_run_ = false, facts_filled_ = false, whole_for_range_ = false;
+  server::Fetch* fetch_ = nullptr;
+  std::unique_ptr<server::Connector> connector_;   // of a tunnel
+  std::vector<icp::Destination> tunnel_destinations_;
+  size_t next_tunnel_ = 0;
+  std::unique_ptr<TunnelPeer> tunnel_peer_;
+  std::string early_bytes_, upgrade_reply_;
+  std::shared_ptr<FlightCell> flight_;
+  std::shared_ptr<Transaction*> token_;            // nulled at the end; what waits elsewhere holds it
+  cache::ResponseRef response_;                    // what is being sent
+  cache::ResponseRef stale_;
+  // For the log
+  log::ResultTag tag_ = log::ResultTag::none;
+  server::FetchFacts fetch_facts_;
+  log::HierarchyCode code_ = log::HierarchyCode::none;
+  int status_ = 0;
+  uint64_t head_size_ = 0;
+  int64_t started_us_ = 0;
+  int64_t started_steady_us_ = 0;
+  ErrorId error_ = ErrorId::none;
+  std::string error_detail_, method_text_, malformed_url_, malformed_bytes_, extra_fields_;
+  std::string_view content_type_;
+  std::string own_content_type_;
+  std::string access_rule_;
+  bool aborted_ = false, timed_out_ = false;
+  uint64_t tunnel_up_ = 0, tunnel_down_ = 0;
+};
+
+}  // namespace loligo::client

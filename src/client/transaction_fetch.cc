@@ -1,0 +1,300 @@
+// Looking things up, and fetching what is not there.
+#include <fmt/format.h>
+
+#include "base/event_log.h"
+#include "base/text.h"
+#include "client/transaction.h"
+#include "client/transaction_flight.h"
+#include "http/hop_by_hop.h"
+#include "http/range.h"
+#include "server/base64.h"
+
+namespace loligo::client {
+
+using http::FieldId;
+using http::Method;
+using log::ResultTag;
+
+void Transaction::look_up() {
+  const cache::Policy& policy = *snapshot_->policy;
+  Method method = head.method();
+  bool ignore_cc = connection_->port().config.ignore_cc;
+  control_ = ignore_cc ? http::RequestCacheControl{} : http::request_cache_control(head, bytes_);
+  cacheable_request_ = (method == Method::get || method == Method::head) && framing_.kind == http::BodyKind::none &&
+                       target_.kind == TargetKind::resource && policy.cache.check_fast(facts_, true).allowed;
+  if (!cacheable_request_) return begin_fetch({}, false);
+
+  key_ = cache::key_of(target_.url);
+  cache::Question question{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
+  question.limits.max_stale = policy.settings.max_stale.count() / 1000;
+  question.limits.offline = policy.settings.offline_mode;
+  question.limits.reload_into_ims = policy.settings.reload_into_ims;
+  question.limits.ignore_client_reload = ignore_cc;
+  cache::Found found = worker_->cache.lookup(question);
+  if (found.response && !snapshot_->policy->send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed) found = {};
+  switch (found.finding) {
+    case cache::Finding::hit_revalidate:
+      revalidate_in_background(found.response);
+      [[fallthrough]];
+    case cache::Finding::hit:
+      return serve_hit(std::move(found.response), found.age, ResultTag::mem_hit);
+    case cache::Finding::stale:
+    case cache::Finding::miss: break;
+  }
+  if (control_.only_if_cached) {
+    tag_ = ResultTag::miss;
+    return error(ErrorId::only_if_cached_miss, 504);
+  }
+  // A reload asks for a new copy, not for a comparison, unless an administrator says so (Squid's reload-into-ims).
+  bool reload = control_.no_cache || control_.pragma_no_cache;
+  bool into_ims = policy.settings.reload_into_ims || (found.response && found.response->rule.reload_into_ims);
+  if (found.response && reload && !into_ims) found.response.reset();
+  bool may_wait = policy.collapsed_forwarding && !no_collapse_ && method == Method::get && !reload && !head.has(FieldId::range) &&
+                  policy.collapsed_forwarding_access.check_fast(facts_, true).allowed;
+  bool leads = false;
+  if (may_wait) {
+    keep();
+    auto cell = std::make_shared<FlightCell>(worker_->loop, this, worker_->cache.flights(), key_);
+    leads = worker_->cache.flights().lead_or_follow(key_, cell.get());
+    if (!leads) {
+      flight_ = std::move(cell);
+      step_ = Step::following;
+      worker_->loop.counters().collapsed_requests.add();
+      return;
+    }
+  }
+  begin_fetch(std::move(found.response), leads);
+}
+
+void Transaction::flight_over(cache::Landing how) {
+  flight_.reset();
+  collapsed_ = how == cache::Landing::stored;
+  no_collapse_ = how == cache::Landing::not_stored;
+  run_again(Step::lookup);
+}
+
+void Transaction::serve_hit(cache::ResponseRef response, int64_t age, ResultTag tag) {
+  tag_ = response->negative ? ResultTag::negative_hit : tag;
+  auto& counters = worker_->loop.counters();
+  counters.client_memory_hits.add();
+  answer(response, true, age);
+}
+
+void Transaction::revalidate_in_background(cache::ResponseRef stale) {
+  cache::Flights& flights = worker_->cache.flights();
+  // A follower that never listens: only the first of many stale hits validates.
+  if (!flights.lead_or_follow(key_, nullptr)) return;
+  keep();
+  server::FetchRequest request = fetch_request(std::move(stale));
+  request.leads_flight = true;
+  if (request.destinations.empty()) return flights.land(key_, cache::Landing::failed);
+  worker_->upstream.start(std::move(request), nullptr);
+}
+
+void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
+  keep();
+  if (tag_ == ResultTag::none) tag_ = ResultTag::miss;
+  auto refuse = [&](ErrorId id, int status) {
+    if (leads) worker_->cache.flights().land(key_, cache::Landing::failed);
+    error(id, status);
+  };
+  if (!snapshot_->miss_access.empty() && !snapshot_->miss_access.check_fast(facts_, true).allowed) return refuse(ErrorId::forwarding_denied, 403);
+  server::FetchRequest request = fetch_request(stale);
+  request.leads_flight = leads;
+  if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503);
+  stale_ = std::move(stale);
+  step_ = Step::fetching;
+  fetch_ = worker_->upstream.start(std::move(request), this);
+}
+
+server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
+  const Port& port = connection_->port().config;
+  const server::Routing& routing = *snapshot_->routing;
+  server::FetchRequest r;
+  r.original = kept_;
+  r.method = head.method();
+  r.method_text = head.method_text().in(bytes_);
+  r.url = target_.url;
+  r.scheme = target_.scheme;
+  r.host = target_.host;
+  r.port = target_.port;
+  r.ipv6_literal = target_.ipv6_literal;
+  r.path_query = target_.path_query;
+  r.host_field = target_.host_field;
+  r.key = key_;
+  r.stale = std::move(stale);
+  r.may_store = cacheable_request_ && !control_.no_store &&
+                (snapshot_->policy->store_miss.empty() || snapshot_->policy->store_miss.check_fast(facts_, true).allowed);
+  r.authorization = head.value(FieldId::authorization, bytes_);
+  if (r.authorization.empty() && !target_.userinfo.empty())
+    if (auto decoded = http::percent_decode(target_.userinfo)) r.authorization = "Basic " + server::base64(*decoded);
+  r.proxy_authorization = head.value(FieldId::proxy_authorization, bytes_);
+  r.upgrade = upgrade_allowed();
+  r.body = connection_->request_body();
+  r.expect_continue = r.body && head.has(FieldId::expect);
+  request_fields(r.fields);
+
+  if (r.stale) {
+    if (!r.stale->etag.empty()) r.validators += fmt::format("If-None-Match: {}\r\n", r.stale->etag);
+    if (!r.stale->last_modified.empty()) r.validators += fmt::format("If-Modified-Since: {}\r\n", r.stale->last_modified);
+    if (r.validators.empty()) r.stale.reset();
+  }
+  if (!r.stale) {
+    // The client's own conditions, for its server to judge.
+    for (const http::Field& f : head)
+      if (f.id == FieldId::if_none_match || f.id == FieldId::if_modified_since || f.id == FieldId::if_match ||
+          f.id == FieldId::if_unmodified_since || ((f.id == FieldId::if_range || f.id == FieldId::range) && !whole_for_range_)) {
+        bool ours = f.id == FieldId::if_none_match || f.id == FieldId::if_modified_since;
+        if (ours && cacheable_request_ && !snapshot_->policy->settings.cache_miss_revalidate) continue;
+        r.validators.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
+      }
+  }
+
+  icp::SelectionQuestion q;
+  q.facts = facts_;
+  q.accelerated = port.mode == Port::Mode::accel;
+  q.direct = routing.direct_for(facts_, q.accelerated, port.allow_direct);
+  q.hierarchical = r.method == Method::get || r.method == Method::head;
+  q.nonhierarchical_direct = routing.nonhierarchical_direct;
+  q.prefer_direct = routing.prefer_direct;
+  q.max_tries = unsigned(routing.settings.forward_max_tries);
+  r.destinations = icp::select(routing.peers, q);
+  r.routing = snapshot_->routing;
+  r.policy = snapshot_->policy;
+  r.outgoing = routing.outgoing_address(facts_);
+  return r;
+}
+
+namespace {
+
+// Written by the fetch itself, or decided elsewhere.
+bool handled_elsewhere(FieldId id) {
+  switch (id) {
+    case FieldId::host: case FieldId::content_length: case FieldId::transfer_encoding: case FieldId::expect:
+    case FieldId::authorization: case FieldId::proxy_authorization: case FieldId::via: case FieldId::x_forwarded_for:
+    case FieldId::if_none_match: case FieldId::if_modified_since: case FieldId::if_match: case FieldId::if_unmodified_since:
+    case FieldId::if_range: case FieldId::range: case FieldId::max_forwards:
+      return true;
+    default: return http::is_hop_by_hop(id);
+  }
+}
+
+void line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+std::string joined(const http::Head& head, FieldId id, const char* bytes) {
+  std::string all;
+  http::for_each_value(head, id, bytes, [&](std::string_view v) {
+    if (!all.empty() && !v.empty()) all += ", ";
+    all += v;
+  });
+  return all;
+}
+
+}  // namespace
+
+// The end-to-end fields as they go on, with Via and X-Forwarded-For as configured.
+void Transaction::request_fields(std::string& out) {
+  http::ConnectionOptions options(head, bytes_);
+  const HeaderRules& rules = snapshot_->request_headers;
+  out.reserve(head.size() + 128);
+  for (const http::Field& f : head) {
+    if (handled_elsewhere(f.id) || options.nominated(f, bytes_)) continue;
+    std::string_view name = f.name.in(bytes_), value = f.value.in(bytes_);
+    const std::string* replacement = nullptr;
+    if (!rules.empty() && !rules.passes(f.id, name, facts_, &replacement)) {
+      if (replacement) line(out, name, *replacement);
+      continue;
+    }
+    line(out, name, value);
+  }
+  if (head.has(FieldId::max_forwards)) {
+    auto left = base::parse_decimal<uint64_t>(head.value(FieldId::max_forwards, bytes_));
+    if (left && *left > 0 && (head.method() == Method::trace || head.method() == Method::options)) line(out, "Max-Forwards", fmt::to_string(*left - 1));
+    else line(out, "Max-Forwards", head.value(FieldId::max_forwards, bytes_));
+  }
+  auto guarded = [&](FieldId id, std::string_view name, const std::string& value) {
+    const std::string* replacement = nullptr;
+    if (rules.empty() || rules.passes(id, name, facts_, &replacement)) line(out, name, value);
+    else if (replacement) line(out, name, *replacement);
+  };
+  const Settings& s = snapshot_->settings;
+  std::string via = joined(head, FieldId::via, bytes_);
+  if (s.via) {
+    if (!via.empty()) via += ", ";
+    via += fmt::format("1.{} {}", head.minor_version(), snapshot_->via_value);
+  }
+  if (!via.empty()) guarded(FieldId::via, "Via", via);
+  std::string forwarded = joined(head, FieldId::x_forwarded_for, bytes_);
+  std::string client = connection_->client().host();
+  switch (s.forwarded_for) {
+    case ForwardedFor::on: forwarded += (forwarded.empty() ? "" : ", ") + client; break;
+    case ForwardedFor::off: forwarded += forwarded.empty() ? "unknown" : ", unknown"; break;
+    case ForwardedFor::transparent: break;
+    case ForwardedFor::remove: forwarded.clear(); break;
+    case ForwardedFor::truncate: forwarded = client; break;
+  }
+  if (!forwarded.empty()) guarded(FieldId::x_forwarded_for, "X-Forwarded-For", forwarded);
+  rules.append_additions(facts_, out);
+}
+
+// The protocols of the client's Upgrade that http_upgrade_request_protocols lets through. By default none.
+std::string Transaction::upgrade_allowed() const {
+  if (!head.has(FieldId::upgrade) || snapshot_->upgrades.empty() || head.minor_version() == 0) return {};
+  if (!http::ConnectionOptions(head, bytes_).upgrade()) return {};
+  std::string allowed;
+  http::for_each_value(head, FieldId::upgrade, bytes_, [&](std::string_view value) {
+    http::for_each_list_member(value, [&](std::string_view protocol) {
+      std::string_view name = protocol.substr(0, protocol.find('/'));
+      for (auto& u : snapshot_->upgrades) {
+        if (u.protocol != "OTHER" && !base::iequals(u.protocol, protocol) && !base::iequals(u.protocol, name)) continue;
+        if (u.rules.check_fast(facts_, false).allowed) allowed.append(allowed.empty() ? "" : ", ").append(protocol);
+        return;
+      }
+    });
+  });
+  return allowed;
+}
+
+// ---- what the fetch tells ----------------------------------------------------
+
+void Transaction::fetch_interim(int, std::string_view text) {
+  if (head.minor_version() >= 1 && connection_) connection_->send_interim(text);   // 1.0 clients know no 1xx (RFC 9110 15.2)
+}
+
+void Transaction::fetch_response(cache::ResponseRef response, server::Source source, const server::FetchFacts& facts) {
+  fetch_facts_ = facts;
+  code_ = facts.code;
+  bool from_cache = source != server::Source::fresh;
+  if (source == server::Source::unmodified) tag_ = ResultTag::refresh_unmodified;
+  else if (source == server::Source::failed_old) tag_ = ResultTag::refresh_fail_old;
+  else if (stale_) tag_ = response->status >= 500 ? ResultTag::refresh_fail_err : ResultTag::refresh_modified;
+  int64_t age = from_cache ? http::current_age(response->lifetimes, worker_->loop.wall_seconds()) : 0;
+  answer(response, from_cache, age);
+  if (done()) connection_->transaction_ended_late();
+}
+
+void Transaction::fetch_failed(server::FetchError failure, const server::FetchFacts& facts) {
+  using server::FetchError;
+  struct Row { FetchError failure; ErrorId page; int status; };
+  static constexpr Row kRows[] = {
+      {FetchError::cannot_forward, ErrorId::cannot_forward, 503}, {FetchError::dns, ErrorId::dns_fail, 502},
+      {FetchError::connect, ErrorId::connect_fail, 503},          {FetchError::connect_timeout, ErrorId::connect_fail, 504},
+      {FetchError::tls, ErrorId::secure_connect_fail, 503},       {FetchError::no_sockets, ErrorId::socket_failure, 500},
+      {FetchError::write, ErrorId::write_error, 502},             {FetchError::read, ErrorId::read_error, 502},
+      {FetchError::read_timeout, ErrorId::read_timeout, 504},     {FetchError::zero_reply, ErrorId::zero_size_object, 502},
+      {FetchError::bad_reply, ErrorId::invalid_resp, 502},        {FetchError::reply_too_large, ErrorId::too_big, 502},
+      {FetchError::forward_timeout, ErrorId::gateway_failure, 504}, {FetchError::gateway_loop, ErrorId::forwarding_denied, 403},
+  };
+  fetch_ = nullptr;
+  fetch_facts_ = facts;
+  code_ = facts.attempts && facts.server.valid() ? facts.code : log::HierarchyCode::none;
+  if (stale_) tag_ = ResultTag::refresh_fail_err;
+  const Row* row = &kRows[0];
+  for (auto& r : kRows) if (r.failure == failure) row = &r;
+  error(row->page, row->status, facts.detail, facts.system_error);
+  if (done()) connection_->transaction_ended_late();
+}
+
+}  // namespace loligo::client

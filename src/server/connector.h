@@ -1,0 +1,81 @@
+// Opens one connection to a host: name lookup, then attempts over all its
+// addresses (RFC 8305, "happy eyeballs": the next one starts when one fails or
+// takes longer than happy_eyeballs_connect_timeout), then the TLS handshake.
+//
+// Owner: a fetch or tunnel; destroying the connector cancels everything. The
+// callback runs once, never from within start().
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/dns.h"
+#include "net/loop.h"
+#include "server/connection.h"
+
+namespace loligo::net { class TlsClientContext; }
+
+namespace loligo::server {
+
+enum class ConnectError : unsigned char { none, dns, refused, timeout, tls, no_sockets };
+
+struct ConnectTarget {
+  std::string host;                       // name or address literal
+  uint16_t port = 0;
+  std::shared_ptr<const net::TlsClientContext> tls;   // null = plain
+  std::string tls_name;                   // verified and sent as SNI
+  base::Milliseconds timeout{60'000};     // for all attempts together
+  base::Milliseconds stagger{250};
+  int attempts_per_address = 1;           // 1 + connect_retries
+  net::Address local;                     // tcp_outgoing_address of the fitting family; invalid = any
+  std::shared_ptr<icp::PeerState> peer;
+  int peer_fail_limit = 10;
+};
+
+struct ConnectResult {
+  ConnectError error = ConnectError::none;
+  int system_error = 0;
+  std::string detail;                     // DNS or TLS text
+  ServerConnectionPtr connection;
+  net::Address last_address;              // the one that failed last, for the log
+  int64_t dns_us = -1;
+  unsigned attempts = 0;
+};
+
+class Connector {
+ public:
+  Connector(net::Loop&, net::Resolver&);
+  ~Connector();
+  void start(ConnectTarget, std::function<void(ConnectResult)> done);
+
+ private:
+  struct Attempt;
+  void addresses_known(const net::Addresses&);
+  void start_next();
+  void attempt_failed(Attempt&, int error);
+  void attempt_connected(Attempt&);
+  void attempt_secured(Attempt&);
+  void finish(ConnectResult);
+  void finish_later(ConnectResult);
+  void fail(ConnectError, int system_error, std::string detail);
+
+  net::Loop& loop_;
+  net::Resolver& resolver_;
+  ConnectTarget target_;
+  std::function<void(ConnectResult)> done_;
+  net::Lookup lookup_;
+  int64_t started_us_ = 0;
+  int64_t dns_us_ = -1;
+  std::vector<net::Address> addresses_;   // still to try, in order
+  size_t next_ = 0;
+  unsigned attempts_ = 0;
+  std::vector<std::unique_ptr<Attempt>> running_;
+  net::FunctionTimer deadline_, stagger_;
+  int last_error_ = 0;
+  std::string last_tls_error_;
+  net::Address last_address_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace loligo::server

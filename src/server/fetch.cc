@@ -1,0 +1,305 @@
+// The course of a fetch: destinations, connections, ends. The request's bytes
+// are in fetch_request.cc, the reply's in fetch_reply.cc.
+#include "server/fetch.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include "base/event_log.h"
+#include "http/freshness.h"
+#include "net/tls.h"
+
+namespace loligo::server {
+
+using base::Milliseconds;
+
+Fetch* Upstream::start(FetchRequest request, FetchOwner* owner) {
+  fetches_.push_back(std::make_unique<Fetch>(*this, std::move(request), owner));
+  Fetch* fetch = fetches_.back().get();
+  fetch->begin();
+  return fetch;
+}
+
+void Upstream::ended(Fetch* fetch) {
+  for (auto it = fetches_.begin(); it != fetches_.end(); ++it)
+    if (it->get() == fetch) {
+      loop.delete_later(std::move(*it));
+      fetches_.erase(it);
+      return;
+    }
+}
+
+Fetch::Fetch(Upstream& upstream, FetchRequest request, FetchOwner* owner)
+    : upstream_(upstream), loop_(upstream.loop), request_(std::move(request)), owner_(owner),
+      self_(std::make_shared<Fetch*>(this)) {
+  timer_.call = [this] { timed_out(); };
+  if (request_.body) request_.body->consumer = this;
+}
+
+Fetch::~Fetch() {
+  *self_ = nullptr;
+  if (request_.body) request_.body->consumer = nullptr;
+  if (connection_) connection_->user = nullptr;
+}
+
+// The owner must never be called from within start().
+void Fetch::begin() {
+  started_ms_ = loop_.now_ms();
+  started_us_ = loop_.wall_us();
+  // Straight to a pooled connection where there is one: the common miss takes no detour.
+  if (!request_.destinations.empty()) {
+    try_next();
+    return;
+  }
+  loop_.defer([self = self_] { if (*self) (*self)->try_next(); });
+}
+
+void Fetch::try_next() {
+  connector_.reset();
+  if (loop_.now_ms() - started_ms_ >= request_.routing->settings.forward_timeout.count()) return fail(FetchError::forward_timeout, ETIMEDOUT);
+  if (next_destination_ >= request_.destinations.size()) {
+    if (facts_.attempts == 0) return fail(FetchError::cannot_forward);
+    return fail(FetchError::connect, facts_.system_error, facts_.detail);
+  }
+  allow_pool_ = true;
+  connect(request_.destinations[next_destination_++]);
+}
+
+std::string Fetch::pool_key(const icp::Destination& d) const {
+  if (d.peer) return fmt::format("peer|{}|{}|{}", d.peer->state->identity, d.peer->config.tls, d.peer->config.forceddomain);
+  return fmt::format("{}|{}:{}|{}", request_.scheme == "https" ? "s" : "p", request_.host, request_.port,
+                     request_.outgoing.valid() ? request_.outgoing.host() : std::string());
+}
+
+ConnectTarget Fetch::target_of(const icp::Destination& d) const {
+  const Settings& s = request_.routing->settings;
+  ConnectTarget t;
+  t.stagger = s.happy_eyeballs_connect_timeout;
+  t.attempts_per_address = 1 + s.connect_retries;
+  t.local = request_.outgoing;
+  Milliseconds limit = s.connect_timeout;
+  if (d.peer) {
+    const icp::Peer& peer = d.peer->config;
+    t.host = peer.host;
+    t.port = peer.http_port;
+    t.peer = d.peer->state;
+    t.peer_fail_limit = peer.connect_fail_limit;
+    limit = peer.connect_timeout.count() ? peer.connect_timeout : request_.routing->peers.peer_connect_timeout;
+    if (peer.tls) {
+      auto it = request_.routing->peer_tls.find(peer.name);
+      if (it != request_.routing->peer_tls.end()) t.tls = it->second;
+      t.tls_name = !peer.tls_settings.domain.empty() ? peer.tls_settings.domain : peer.host;
+    }
+  } else {
+    t.host = request_.host;
+    t.port = request_.port;
+    if (request_.scheme == "https") t.tls = request_.routing->outgoing_tls, t.tls_name = request_.host;
+  }
+  t.timeout = std::min(limit, s.forward_timeout - Milliseconds(loop_.now_ms() - started_ms_));
+  return t;
+}
+
+namespace {
+bool retriable(http::Method m) {
+  using enum http::Method;
+  return m == get || m == head || m == options || m == trace || m == put || m == delete_;
+}
+}  // namespace
+
+// A pooled connection may die under the request; so it takes only what can be sent twice (RFC 9112 section 9.3.1).
+void Fetch::connect(const icp::Destination& d) {
+  destination_ = d;
+  facts_.code = d.code;
+  facts_.peer_host = d.peer ? d.peer->config.name : request_.host;
+  ++facts_.attempts;
+  state_ = State::connecting;
+  if (allow_pool_ && retriable(request_.method) && !request_.body && request_.upgrade.empty()) {
+    if (ServerConnectionPtr pooled = upstream_.pool.take(pool_key(d))) return connected(std::move(pooled), true);
+  }
+  ConnectTarget target = target_of(d);
+  bool wants_tls = d.peer ? d.peer->config.tls : request_.scheme == "https";
+  if (wants_tls && !target.tls) {   // tls_outgoing_options disable: never in the clear instead
+    loop_.defer([self = self_] { if (*self) (*self)->fail(FetchError::tls, 0, "TLS to servers is switched off"); });
+    return;
+  }
+  connector_ = std::make_unique<Connector>(loop_, upstream_.resolver);
+  connector_->start(std::move(target), [this](ConnectResult result) {
+    if (result.dns_us >= 0) facts_.dns_us = result.dns_us;
+    if (result.connection) return connected(std::move(result.connection), false);
+    if (result.last_address.valid()) facts_.server = result.last_address;
+    facts_.system_error = result.system_error;
+    facts_.detail = result.detail;
+    if (next_destination_ < request_.destinations.size()) {
+      // From a fresh stack: the connector is still below us.
+      loop_.defer([self = self_] { if (*self) (*self)->try_next(); });
+      return;
+    }
+    static constexpr FetchError kErrors[] = {FetchError::none, FetchError::dns, FetchError::connect, FetchError::connect_timeout,
+                                             FetchError::tls, FetchError::no_sockets};
+    fail(kErrors[unsigned(result.error)], result.system_error, result.detail);
+  });
+}
+
+void Fetch::connected(ServerConnectionPtr connection, bool reused) {
+  connection_ = std::move(connection);
+  connection_->user = this;
+  ++connection_->requests;
+  reused_ = facts_.reused_connection = reused;
+  facts_.server = connection_->address;
+  facts_.local = connection_->local;
+  if (destination_.peer) destination_.peer->state->fetches.fetch_add(1, std::memory_order_relaxed);
+  auto& counters = loop_.counters();
+  counters.server_requests.add();
+  if (reused) counters.server_connections_reused.add();
+  state_ = State::exchanging;
+  request_time_ = loop_.wall_seconds();
+  first_write_ms_ = loop_.now_ms();
+  input_.clear();
+  compose(destination_);
+  loop_.arm(timer_, request_.routing->settings.read_timeout);
+  flush();
+}
+
+void Fetch::on_event(uint32_t events) {
+  if (!connection_) return;
+  if ((events & EPOLLOUT) && !request_sent()) flush();
+  if (connection_ && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))) read_some();
+}
+
+void Fetch::timed_out() {
+  if (state_ == State::body && paused_) return check_reader();
+  if (reply_begun_ || state_ == State::body) return connection_lost(FetchError::read_timeout, ETIMEDOUT);
+  fail(FetchError::read_timeout, ETIMEDOUT);
+}
+
+// The body has no room: whom do we wait for? Nobody, or one that holds the others back?
+void Fetch::check_reader() {
+  auto& body = *response_->body;
+  if (!owner_ && body.reader_count() == 0) return connection_lost(FetchError::read, ECANCELED);
+  if (unsigned cut = body.cut_laggards(loop_.now_ms())) loop_.counters().laggards_cut.add(cut);
+  loop_.arm(timer_, Milliseconds(1000));
+}
+
+void Fetch::writer_woken() {
+  auto go_on = [self = self_] {
+    if (Fetch* f = *self; f && f->paused_) {
+      f->paused_ = false;
+      f->loop_.arm(f->timer_, f->request_.routing->settings.read_timeout);
+      f->read_some();
+    }
+  };
+  if (loop_.in_this_thread()) loop_.defer(go_on);
+  else loop_.post(go_on);
+}
+
+bool Fetch::may_retry() const {
+  if (reply_begun_ || delivered_) return false;
+  if (request_.body && !request_.body->untouched()) return false;
+  return retriable(request_.method) || (reused_ && !request_.body);
+}
+
+// The connection broke, or ended where it must not.
+void Fetch::connection_lost(FetchError error, int system_error) {
+  bool again = state_ == State::exchanging && may_retry();
+  facts_.system_error = system_error;
+  release_connection(false);
+  if (again && reused_) {
+    loop_.counters().server_retries.add();
+    allow_pool_ = false;
+    --facts_.attempts;
+    return connect(destination_);
+  }
+  if (again && next_destination_ < request_.destinations.size()) return try_next();
+  fail(error, system_error);
+}
+
+void Fetch::fail(FetchError error, int system_error, std::string detail) {
+  facts_.system_error = system_error;
+  if (!detail.empty()) facts_.detail = std::move(detail);
+  facts_.total_us = loop_.wall_us() - started_us_;
+  loop_.counters().server_errors.add();
+  connector_ ? loop_.delete_later(std::move(connector_)) : void();
+  release_connection(false);
+  if (response_ && source_ == Source::fresh) {
+    response_->body->detach_writer();
+    response_->body->fail();
+    upstream_.cache.settled(*response_);
+  }
+  land(cache::Landing::failed);
+  if (!delivered_ && request_.stale) {
+    // RFC 9111 4.2.4 and RFC 5861: an old answer beats none, where nothing forbids it.
+    http::FreshnessLimits limits;
+    limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
+    auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
+    if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
+      response_ = request_.stale;
+      source_ = Source::failed_old;
+      deliver();
+      return finish();
+    }
+  }
+  if (FetchOwner* owner = delivered_ ? nullptr : std::exchange(owner_, nullptr)) owner->fetch_failed(error, facts_);
+  finish();
+}
+
+void Fetch::land(cache::Landing how) {
+  if (!std::exchange(request_.leads_flight, false)) return;
+  upstream_.cache.flights().land(request_.key, how);
+}
+
+void Fetch::deliver() {
+  if (delivered_) return;
+  delivered_ = true;
+  facts_.total_us = loop_.wall_us() - started_us_;
+  if (owner_) owner_->fetch_response(response_, source_, facts_);
+}
+
+// quick_abort_*: is what is left worth fetching for the cache alone?
+bool Fetch::may_finish_for_cache() const {
+  if (!response_ || !response_->stored || body_done_) return false;
+  const Settings& s = request_.routing->settings;
+  if (s.quick_abort_min < 0) return true;
+  if (framing_.kind != http::BodyKind::length) return false;
+  uint64_t total = framing_.length, got = total - body_left_;
+  if (body_left_ <= uint64_t(s.quick_abort_min) && s.quick_abort_min > 0) return true;
+  if (s.quick_abort_max >= 0 && body_left_ > uint64_t(s.quick_abort_max)) return false;
+  return total > 0 && got * 100 / total > uint64_t(s.quick_abort_pct);
+}
+
+void Fetch::abandon(bool may_finish) {
+  owner_ = nullptr;
+  if (state_ == State::done) return;
+  if (request_.body) {
+    request_.body->consumer = nullptr;
+    if (!request_sent()) return fail(FetchError::write, ECANCELED);
+  }
+  if (response_ && source_ == Source::fresh && (response_->body->reader_count() > 0 || (may_finish && may_finish_for_cache()))) return;
+  fail(FetchError::read, ECANCELED);
+}
+
+void Fetch::release_connection(bool reusable) {
+  timer_.cancel();
+  if (!connection_) return;
+  connection_->user = nullptr;
+  const Settings& s = request_.routing->settings;
+  if (reusable && s.server_persistent_connections && !connection_->peer_closed) {
+    connection_->pool_key = pool_key(destination_);
+    upstream_.pool.put(std::move(connection_), s.server_idle_pconn_timeout, s.pconn_lifetime);
+  } else {
+    upstream_.pool.ended(*connection_);
+  }
+  if (connection_) loop_.delete_later(std::move(connection_));
+}
+
+void Fetch::finish() {
+  if (state_ == State::done) return;
+  state_ = State::done;
+  if (FetchOwner* owner = std::exchange(owner_, nullptr)) owner->fetch_ended();
+  if (request_.body) {
+    request_.body->consumer = nullptr;
+    request_.body->discard();
+  }
+  upstream_.ended(this);
+}
+
+}  // namespace loligo::server

@@ -1,0 +1,163 @@
+// One request to a server, and the one writer of the response's body.
+//
+// It tries the destinations it is given, best first; sends the request (on a
+// pooled connection where a retry would be safe), relays 1xx, judges the reply's
+// framing, turns it into a cache::Response and feeds its body. It may outlive
+// the client that asked (quick_abort), or have none (background validation).
+//
+// A machine of callbacks on one worker; Upstream owns it.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/cache.h"
+#include "http/chunked.h"
+#include "http/framing.h"
+#include "icp/selection.h"
+#include "log/record.h"
+#include "server/connector.h"
+#include "server/request_body.h"
+#include "server/upstream.h"
+
+namespace loligo::server {
+
+// A request head kept beyond the buffer it came in.
+struct KeptHead {
+  std::string bytes;
+  http::Head head;
+};
+
+enum class FetchError : unsigned char {
+  none, cannot_forward, dns, connect, connect_timeout, tls, no_sockets, write, read, read_timeout, zero_reply,
+  bad_reply, reply_too_large, forward_timeout, gateway_loop,
+};
+
+struct FetchRequest {
+  std::shared_ptr<const KeptHead> original;   // as the client sent it
+  http::Method method = http::Method::get;
+  std::string method_text, url, scheme, host, path_query;
+  uint16_t port = 80;
+  bool ipv6_literal = false;
+  std::string host_field;                     // value of Host
+  std::string fields;                         // end-to-end field lines, without Host, framing, Connection, validators and credentials
+  std::string authorization;                  // the client's Authorization value; passed on or replaced by login=
+  std::string proxy_authorization;            // for login=PASSTHRU
+  std::string user, password;                 // proxy credentials, for login=PASS (base64 decoded "user:password")
+  std::string validators;                     // field lines to validate `stale`, or the client's own conditions
+  std::string upgrade;                        // value of Upgrade to send, empty = none
+  std::shared_ptr<RequestBody> body;          // null = none
+  bool expect_continue = false;
+  cache::ResponseRef stale;                   // being validated
+  bool may_store = true;
+  bool leads_flight = false;
+  store::Key key;
+  std::vector<icp::Destination> destinations;
+  std::shared_ptr<const Routing> routing;     // holds what destinations point to
+  std::shared_ptr<const cache::Policy> policy;
+  net::Address outgoing;
+};
+
+// How a fetch went, for logs and decisions. Views live with the fetch.
+struct FetchFacts {
+  log::HierarchyCode code = log::HierarchyCode::none;
+  std::string peer_host;                      // peer name or origin address text
+  net::Address server, local;
+  int server_status = 0;
+  int64_t dns_us = -1, peer_us = -1, total_us = -1;
+  unsigned attempts = 0;
+  bool reused_connection = false;
+  int system_error = 0;
+  std::string detail;
+};
+
+enum class Source : unsigned char { fresh, unmodified, failed_old };
+
+class FetchOwner {
+ public:
+  virtual void fetch_interim(int status, std::string_view head) = 0;   // a 1xx head, end-to-end fields, with empty line
+  virtual void fetch_response(cache::ResponseRef, Source, const FetchFacts&) = 0;
+  virtual void fetch_switched(ServerConnectionPtr, cache::ResponseRef head, std::string early_bytes, const FetchFacts&) = 0;
+  virtual void fetch_failed(FetchError, const FetchFacts&) = 0;
+  virtual void fetch_ended() = 0;              // after fetch_response(): the fetch is gone
+
+ protected:
+  ~FetchOwner() = default;
+};
+
+class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
+ public:
+  Fetch(Upstream&, FetchRequest, FetchOwner*);
+  ~Fetch();
+  void begin();
+  // The owner leaves. `may_finish` = quick_abort rules may let it go on for the cache.
+  void abandon(bool may_finish = true);
+  const FetchFacts& facts() const { return facts_; }
+  uint64_t body_bytes() const { return body_bytes_; }
+
+ private:
+  enum class State : unsigned char { idle, connecting, exchanging, body, done };
+  // net::Watcher, store::Writer, RequestBody::Consumer
+  void on_event(uint32_t events) override;
+  void writer_woken() override;
+  void body_arrived() override { if (connection_) flush(); }
+
+  void try_next();
+  void connect(const icp::Destination&);
+  ConnectTarget target_of(const icp::Destination&) const;
+  std::string pool_key(const icp::Destination&) const;
+  void connected(ServerConnectionPtr, bool reused);
+  void compose(const icp::Destination&);
+  void flush();
+  bool request_sent() const;
+  void read_some();
+  bool process(std::string_view input);        // false: stop reading
+  bool process_head(std::string_view& input);
+  bool reply_head(const http::Head&, std::string_view text, std::string_view rest);
+  void switch_protocols(std::string_view early);
+  bool process_body(std::string_view& input);
+  void deliver();
+  void body_ended(std::string trailers, bool reusable);
+  void connection_lost(FetchError, int error);
+  bool may_retry() const;
+  void fail(FetchError, int error = 0, std::string detail = {});
+  void land(cache::Landing);
+  void release_connection(bool reusable);
+  void finish();
+  void check_reader();
+  void timed_out();
+  bool may_finish_for_cache() const;
+
+  Upstream& upstream_;
+  net::Loop& loop_;
+  FetchRequest request_;
+  FetchOwner* owner_;
+  State state_ = State::idle;
+  size_t next_destination_ = 0;
+  icp::Destination destination_;
+  std::unique_ptr<Connector> connector_;
+  ServerConnectionPtr connection_;
+  bool reused_ = false, allow_pool_ = true;
+  std::string output_;                         // request bytes not yet sent
+  size_t output_sent_ = 0;
+  bool last_chunk_written_ = false;
+  uint64_t body_sent_ = 0;
+  std::string input_;                          // an incomplete reply head
+  bool reply_begun_ = false;
+  cache::ResponseRef response_;
+  Source source_ = Source::fresh;
+  bool delivered_ = false;
+  http::Framing framing_;
+  http::ChunkedDecoder chunked_;
+  uint64_t body_left_ = 0, body_bytes_ = 0;
+  bool body_done_ = false, paused_ = false;
+  net::FunctionTimer timer_;
+  int64_t started_ms_ = 0, first_write_ms_ = 0;
+  int64_t started_us_ = 0;
+  base::WallSeconds request_time_ = 0;
+  FetchFacts facts_;
+  std::shared_ptr<Fetch*> self_;               // nulled at the end; what posts hold
+};
+
+}  // namespace loligo::server

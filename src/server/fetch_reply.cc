@@ -1,0 +1,253 @@
+// The reply as it comes from a server: interim heads, the head, the body.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "http/freshness.h"
+#include "http/hop_by_hop.h"
+#include "server/fetch.h"
+
+namespace loligo::server {
+
+namespace {
+constexpr int kReadsPerTurn = 8;   // then others get their turn
+
+// Answers that another destination may better (Squid's list: some only with retry_on_error).
+bool reforwardable(int status, bool retry_on_error) {
+  switch (status) {
+    case 502: case 504: return true;
+    case 403: case 500: case 501: case 503: return retry_on_error;
+    default: return false;
+  }
+}
+}  // namespace
+
+void Fetch::read_some() {
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    if (!connection_ || state_ == State::done) return;
+    size_t want = upstream_.scratch.size();
+    if (state_ == State::body && response_ && source_ == Source::fresh) {
+      uint64_t room = response_->body->room(this);
+      if (room == 0) {
+        paused_ = true;
+        loop_.arm(timer_, base::Milliseconds(1000));
+        return;
+      }
+      want = std::min<uint64_t>(want, std::max<uint64_t>(room, 4096));
+    }
+    loop_.counters().sock_reads.add();
+    net::IoResult r = connection_->stream->read(upstream_.scratch.data(), want);
+    if (r.status == net::IoStatus::again) return;
+    if (r.status == net::IoStatus::ok) {
+      loop_.counters().server_bytes_in.add(r.bytes);
+      loop_.arm(timer_, request_.routing->settings.read_timeout);
+      if (!process({upstream_.scratch.data(), r.bytes})) return;
+      if (r.bytes < want && connection_ && connection_->stream->short_read_drains() && !connection_->peer_closed) return;
+      continue;
+    }
+    // The end of the connection: the end of the body where nothing else tells it.
+    // (Under TLS only an orderly close does: RFC 9112 section 9.8.)
+    if (state_ == State::body && framing_.kind == http::BodyKind::to_close && r.status == net::IoStatus::closed && !connection_->stream->truncated())
+      return body_ended({}, false);
+    if (r.status == net::IoStatus::closed && !reply_begun_)
+      return connection_lost(input_.empty() ? FetchError::zero_reply : FetchError::bad_reply, ECONNRESET);
+    return connection_lost(FetchError::read, r.error ? r.error : ECONNRESET);
+  }
+  loop_.defer([self = self_] { if (*self && !(*self)->paused_) (*self)->read_some(); });
+}
+
+bool Fetch::process(std::string_view input) {
+  while (!input.empty() || state_ == State::body) {
+    if (state_ == State::exchanging) {
+      if (!process_head(input)) return false;
+    } else if (state_ == State::body) {
+      bool more = process_body(input);
+      if (!more || input.empty()) break;
+    } else {
+      return false;
+    }
+  }
+  if (response_ && !delivered_) deliver();
+  return state_ == State::exchanging || state_ == State::body;
+}
+
+// Consumes one head (interim or final). False: ended, or more bytes are needed.
+bool Fetch::process_head(std::string_view& input) {
+  http::HeadLimits limits;
+  limits.max_bytes = uint32_t(std::clamp<int64_t>(request_.routing->settings.reply_header_max_size, 1024, 1 << 24));
+  limits.max_fields = http::kMaxFields;
+  std::string_view text = input;
+  if (!input_.empty()) {
+    input_.append(input);
+    text = input_;
+  }
+  http::Head head;
+  switch (head.parse_response(text.data(), text.size(), limits)) {
+    case http::ParseState::incomplete:
+      if (input_.empty()) input_.assign(input);
+      input = {};
+      return false;
+    case http::ParseState::failed: {
+      loop_.counters().bad_replies.add();
+      bool large = head.error() == http::HeadError::too_large || head.error() == http::HeadError::too_many_fields;
+      release_connection(false);
+      fail(large ? FetchError::reply_too_large : FetchError::bad_reply, 0, std::string(http::describe(head.error()).text));
+      return false;
+    }
+    case http::ParseState::complete: break;
+  }
+  size_t used_of_input = head.size() - (input_.empty() ? 0 : input_.size() - input.size());
+  std::string kept = std::move(input_);   // `text` may lie in it
+  input_.clear();
+  if (!kept.empty()) text = kept;
+  bool go_on = reply_head(head, text.substr(0, head.size()), input.substr(std::min(used_of_input, input.size())));
+  if (go_on || state_ == State::done || !connection_) input.remove_prefix(std::min(used_of_input, input.size()));
+  if (state_ == State::done || !connection_) return false;
+  return go_on;
+}
+
+bool Fetch::reply_head(const http::Head& head, std::string_view text, std::string_view rest) {
+  const char* bytes = text.data();
+  int status = head.status();
+  if (status >= 100 && status < 200 && status != 101) {
+    std::string lines, dropped;
+    cache::write_stored_head(head, bytes, store::kUnknownLength, lines, dropped);
+    if (owner_) owner_->fetch_interim(status, lines + "\r\n");
+    return connection_ != nullptr;
+  }
+  framing_ = http::response_framing(head, bytes, request_.method);
+  if (framing_.error != http::FramingError::none || (status == 101 && request_.upgrade.empty())) {
+    loop_.counters().bad_replies.add();
+    release_connection(false);
+    fail(FetchError::bad_reply, 0, std::string(http::describe(framing_.error).text));
+    return false;
+  }
+  if (next_destination_ < request_.destinations.size() && may_retry() &&
+      reforwardable(status, request_.routing->settings.retry_on_error)) {
+    release_connection(false);
+    try_next();
+    return false;
+  }
+  reply_begun_ = true;
+  facts_.server_status = status;
+  facts_.peer_us = (loop_.now_ms() - first_write_ms_) * 1000;
+
+  cache::Arrival arrival{request_.key, request_.url, &request_.original->head, request_.original->bytes.data(), request_.method,
+                         request_time_, loop_.wall_seconds()};
+  arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
+  if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
+  else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
+    if (head.has(http::FieldId::content_length))
+      arrival.length = base::parse_decimal<uint64_t>(head.value(http::FieldId::content_length, bytes)).value_or(store::kUnknownLength);
+  }
+  bool stale = bool(request_.stale);
+  if (stale && status == 304) {
+    source_ = Source::unmodified;
+    response_ = upstream_.cache.freshen(*request_.stale, head, bytes, arrival, *request_.policy);
+  } else if (stale && status >= 500 && source_ == Source::fresh) {
+    http::FreshnessLimits limits;
+    limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
+    auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
+    if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
+      source_ = Source::failed_old;
+      response_ = request_.stale;
+    }
+  }
+  if (!response_) {
+    response_ = upstream_.cache.admit(head, bytes, arrival, *request_.policy);
+    (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
+  }
+  land(response_->stored ? cache::Landing::stored : cache::Landing::not_stored);
+  state_ = State::body;
+  if (status == 101) {
+    switch_protocols(rest);
+    return false;
+  }
+  body_left_ = framing_.kind == http::BodyKind::length ? framing_.length : 0;
+  if (framing_.kind == http::BodyKind::none || (framing_.kind == http::BodyKind::length && framing_.length == 0)) {
+    body_done_ = true;
+  }
+  return true;
+}
+
+// The connection belongs to the new protocol from here on, with what came behind the head.
+void Fetch::switch_protocols(std::string_view early) {
+  timer_.cancel();
+  response_->body->complete();
+  connection_->user = nullptr;
+  facts_.total_us = loop_.wall_us() - started_us_;
+  delivered_ = true;
+  state_ = State::done;
+  ServerConnectionPtr connection = std::move(connection_);
+  if (FetchOwner* owner = std::exchange(owner_, nullptr)) owner->fetch_switched(std::move(connection), response_, std::string(early), facts_);
+  upstream_.ended(this);
+}
+
+// Appends what belongs to the body. False when it ended.
+bool Fetch::process_body(std::string_view& input) {
+  auto sink = [&](std::string_view bytes) {
+    body_bytes_ += bytes.size();
+    if (source_ == Source::fresh) response_->body->append(bytes);
+  };
+  bool reusable_so_far = framing_.keep_alive && request_sent();
+  if (body_done_) {
+    body_ended({}, reusable_so_far && input.empty());
+    return false;
+  }
+  switch (framing_.kind) {
+    case http::BodyKind::length: {
+      std::string_view part = input.substr(0, std::min<uint64_t>(input.size(), body_left_));
+      sink(part);
+      body_left_ -= part.size();
+      input.remove_prefix(part.size());
+      if (body_left_ == 0) {
+        body_ended({}, reusable_so_far && input.empty());
+        return false;
+      }
+      break;
+    }
+    case http::BodyKind::chunked:
+      while (!input.empty()) {
+        auto r = chunked_.feed(input);
+        input.remove_prefix(r.consumed);
+        if (!r.data.empty()) sink(r.data);
+        if (r.state == http::ChunkedDecoder::State::more) break;
+        if (r.state == http::ChunkedDecoder::State::failed) {
+          loop_.counters().bad_replies.add();
+          if (!delivered_) deliver();
+          connection_lost(FetchError::bad_reply, 0);
+          return false;
+        }
+        if (r.state == http::ChunkedDecoder::State::end) {
+          body_ended(chunked_.trailers(), reusable_so_far && input.empty());
+          return false;
+        }
+      }
+      break;
+    case http::BodyKind::to_close:
+    case http::BodyKind::none:
+      sink(input);
+      input = {};
+      break;
+  }
+  // One that outgrows memory is not kept.
+  if (response_->stored && response_->body->retained() && response_->body->length() > upstream_.cache.memory().max_object()) {
+    upstream_.cache.drop(*response_);
+    response_->body->stop_retaining();
+  }
+  return true;
+}
+
+void Fetch::body_ended(std::string trailers, bool reusable) {
+  body_done_ = true;
+  if (source_ == Source::fresh) {
+    response_->body->detach_writer();
+    response_->body->complete(std::move(trailers));
+    upstream_.cache.settled(*response_);
+  }
+  release_connection(reusable);
+  facts_.total_us = loop_.wall_us() - started_us_;
+  deliver();
+  finish();
+}
+
+}  // namespace loligo::server

@@ -1,0 +1,97 @@
+#include "server/upstream.h"
+
+#include "net/tls.h"
+#include "server/fetch.h"
+
+namespace loligo::server {
+
+// One connection to a dead peer, for its outcome alone.
+struct Upstream::Probe {
+  explicit Probe(Upstream& upstream) : connector(upstream.loop, upstream.resolver) {}
+  Connector connector;
+  std::shared_ptr<icp::PeerState> peer;
+};
+
+Upstream::Upstream(net::Loop& loop, net::Resolver& resolver, cache::Cache& cache)
+    : loop(loop), resolver(resolver), cache(cache), pool(loop) {}
+Upstream::~Upstream() = default;
+
+namespace {
+
+std::shared_ptr<const net::TlsClientContext> client_context(const net::TlsSettings& settings, const config::Place& place, std::string_view what,
+                                                            config::Problems& problems) {
+  std::string error;
+  auto context = net::TlsClientContext::build(settings, error);
+  if (!context) problems.error(place, std::string(what) + ": " + error);
+  return context;
+}
+
+}  // namespace
+
+Routing Routing::compile(const Settings& settings, const icp::Settings& peers, const access::AclSet& acls, icp::PeerRegistry& registry,
+                         config::Problems& problems) {
+  Routing r;
+  r.settings = settings;
+  r.always_direct = access::Rules::compile(settings.always_direct, acls, problems);
+  r.never_direct = access::Rules::compile(settings.never_direct, acls, problems);
+  r.peers = icp::PeerTable::compile(peers, acls, registry, problems);
+  r.nonhierarchical_direct = settings.nonhierarchical_direct;
+  r.prefer_direct = settings.prefer_direct;
+  if (settings.tls_outgoing) r.outgoing_tls = client_context(settings.tls_outgoing_options, settings.tls_outgoing_place, "tls_outgoing_options", problems);
+  for (const icp::Peer& peer : peers.peers)
+    if (peer.tls) r.peer_tls[peer.name] = client_context(peer.tls_settings, peer.place, "cache_peer " + peer.name, problems);
+  for (const config::Statement& s : settings.tcp_outgoing_address) {
+    if (s.words.empty()) continue;
+    auto address = net::Address::parse(s.words[0].text);
+    if (!address) {
+      problems.error(s.at(0), "not an IP address: " + s.words[0].text);
+      continue;
+    }
+    r.outgoing_addresses.push_back({*address, access::Rules::compile_conditions(s, 1, acls, problems)});
+  }
+  return r;
+}
+
+net::Address Routing::outgoing_address(const access::Facts& facts) const {
+  for (const Outgoing& o : outgoing_addresses)
+    if (o.condition.check_fast(facts, true).allowed) return o.address;
+  return {};
+}
+
+// An accelerator never goes where its peers do not lead, unless its port or always_direct says so.
+icp::Direct Routing::direct_for(const access::Facts& facts, bool accelerated, bool allow_direct) const {
+  if (!always_direct.empty() && always_direct.check_fast(facts, false).allowed) return icp::Direct::always;
+  if (!never_direct.empty() && never_direct.check_fast(facts, false).allowed) return icp::Direct::no;
+  return accelerated && !allow_direct ? icp::Direct::no : icp::Direct::maybe;
+}
+
+void Upstream::probe_dead_peers() {
+  if (!routing) return;
+  // Taken back within dead_peer_timeout: two looks in that time.
+  int64_t interval = std::max<int64_t>(routing->peers.dead_peer_timeout.count() / 2, 1000);
+  for (const icp::PeerEntry& entry : routing->peers.entries) {
+    icp::PeerState& state = *entry.state;
+    if (state.alive.load(std::memory_order_relaxed)) continue;
+    int64_t last = state.last_probe_ms.load(std::memory_order_relaxed);
+    if (loop.now_ms() - last < interval || !state.last_probe_ms.compare_exchange_strong(last, loop.now_ms())) continue;
+    probes_.push_back(std::make_unique<Probe>(*this));
+    Probe* probe = probes_.back().get();
+    ConnectTarget target;
+    target.host = entry.config.host;
+    target.port = entry.config.http_port;
+    target.timeout = base::Milliseconds(interval);
+    target.peer = entry.state;
+    target.peer_fail_limit = entry.config.connect_fail_limit;
+    probe->connector.start(std::move(target), [this, probe](ConnectResult result) {
+      if (result.connection) loop.delete_later(std::move(result.connection));
+      for (auto it = probes_.begin(); it != probes_.end(); ++it)
+        if (it->get() == probe) {
+          loop.delete_later(std::move(*it));
+          probes_.erase(it);
+          break;
+        }
+    });
+  }
+}
+
+}  // namespace loligo::server

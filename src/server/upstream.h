@@ -1,0 +1,69 @@
+// What one worker needs to reach servers: its loop, resolver, pool and the
+// current routing rules; and the fetches under way. One worker.
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "access/rules.h"
+#include "cache/cache.h"
+#include "icp/selection.h"
+#include "net/dns.h"
+#include "server/pool.h"
+#include "server/settings.h"
+
+namespace loligo::net { class TlsClientContext; }
+
+namespace loligo::server {
+
+class Fetch;
+class FetchOwner;
+struct FetchRequest;
+
+// One configuration's rules for the server side; immutable, part of a snapshot.
+struct Routing {
+  Settings settings;
+  access::Rules always_direct, never_direct;
+  icp::PeerTable peers;
+  bool nonhierarchical_direct = true, prefer_direct = false;
+  std::shared_ptr<const net::TlsClientContext> outgoing_tls;                          // https:// origins
+  std::map<std::string, std::shared_ptr<const net::TlsClientContext>> peer_tls;      // by peer name
+  struct Outgoing { net::Address address; access::Rules condition; };
+  std::vector<Outgoing> outgoing_addresses;
+
+  static Routing compile(const Settings&, const icp::Settings&, const access::AclSet&, icp::PeerRegistry&, config::Problems&);
+  // tcp_outgoing_address for a transaction; invalid = any.
+  net::Address outgoing_address(const access::Facts&) const;
+  icp::Direct direct_for(const access::Facts&, bool accelerated, bool allow_direct) const;
+};
+
+class Upstream {
+ public:
+  Upstream(net::Loop&, net::Resolver&, cache::Cache&);
+  ~Upstream();
+
+  // Starts a fetch; `owner` hears of it until it abandons it. The fetch ends and destroys itself.
+  Fetch* start(FetchRequest, FetchOwner* owner);
+  size_t fetches() const { return fetches_.size(); }
+  // Connects to dead peers now and then, to take them back. Call about once a second on one worker.
+  void probe_dead_peers();
+
+  net::Loop& loop;
+  net::Resolver& resolver;
+  cache::Cache& cache;
+  Pool pool;
+  std::shared_ptr<const Routing> routing;
+  std::shared_ptr<const cache::Policy> policy;
+  std::vector<char> scratch = std::vector<char>(64 * 1024);   // reads of this worker, one at a time
+
+ private:
+  friend class Fetch;
+  struct Probe;
+  void ended(Fetch*);
+  std::list<std::unique_ptr<Fetch>> fetches_;
+  std::list<std::unique_ptr<Probe>> probes_;
+};
+
+}  // namespace loligo::server
