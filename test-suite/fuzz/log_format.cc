@@ -1,27 +1,25 @@
+// sources: src/log/encode.cc src/log/fields.cc src/log/format.cc src/log/format_codes.cc src/log/format_compiler.cc src/log/native.cc src/log/record.cc src/log/settings.cc src/log/target.cc src/net/address.cc src/http/head.cc src/http/field_id.cc src/config/values.cc
+// libs: -lfmt
 // Fuzzes the logformat compiler and the encodings. Input: a definition, up to
 // the first newline; what follows stands in every field of the record.
 // Must hold: no crash, one line, no control character but the definition's own
 // tabs, at most kMaxLineBytes; the squid format's two renderings agree.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "log/format.h"
 #include "log/settings.h"
+#include "test-suite/fuzz/check.h"
 
 using namespace loligo;
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
 std::string rendered(log::Format& format, const log::Record& record, const log::RenderOptions& options) {
   log::Buffer out;
   format.render(record, options, out);
-  require(out.size() <= log::Format::kMaxLineBytes);
-  for (unsigned char c : out.view()) require((c >= 0x20 || c == '\t') && c != 0x7f);
+  FUZZ_CHECK(out.size() <= log::Format::kMaxLineBytes);
+  for (unsigned char c : out.view()) FUZZ_CHECK((c >= 0x20 || c == '\t') && c != 0x7f);
   return std::string(out.view());
 }
 
@@ -60,14 +58,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (auto format = log::Format::compile(definition, notes)) {
     rendered(*format, record, options);
   } else {
-    require(!notes.empty() && notes.back().error && notes.back().offset <= definition.size());
+    FUZZ_CHECK(!notes.empty() && notes.back().error && notes.back().offset <= definition.size());
   }
 
   options.log_mime_hdrs = false;
   static log::Format native = *log::Format::builtin("squid");
   static log::Format by_table = *log::Format::compile(log::Format::builtin_definition("squid"), notes);
   std::string line = rendered(native, record, options);
-  if (record.end_us >= 0 && record.status >= 0 && int64_t(record.reply_total_size) >= 0) require(line == rendered(by_table, record, options));
+  if (record.end_us >= 0 && record.status >= 0 && int64_t(record.reply_total_size) >= 0) FUZZ_CHECK(line == rendered(by_table, record, options));
 
   log::EventLogSetting events;
   std::vector<std::string> complaints;
