@@ -41,7 +41,7 @@ Loop::Loop() {
 Loop::~Loop() {
   for (auto& slot : fine_) while (slot) slot->cancel();
   for (auto& slot : coarse_) while (slot) slot->cancel();
-  for (auto& g : garbage_) g.destroy(g.object);
+  for (size_t i = 0; i < garbage_.size(); ++i) garbage_[i].destroy(garbage_[i].object);   // may add to it
   ::close(wake_);
   ::close(epoll_);
 }
@@ -139,8 +139,10 @@ void Loop::fire_timers() {
     }
   };
   if (fine_until - fine_now_ > kFineSlots) fine_now_ = fine_until - kFineSlots;
-  while (coarse_now_ < coarse_until) { ++coarse_now_; take(coarse_[coarse_now_ % kCoarseSlots]); }
+  // Fine slots first: what comes out of a coarse one is then placed by the present time, not by that of the last turn
+  // (an idle loop sleeps a whole coarse slot, and everything would move on to the next).
   while (fine_now_ < fine_until) { ++fine_now_; take(fine_[fine_now_ % kFineSlots]); }
+  while (coarse_now_ < coarse_until) { ++coarse_now_; take(coarse_[coarse_now_ % kCoarseSlots]); }
 }
 
 int Loop::wait_ms() const {
@@ -213,6 +215,7 @@ void Loop::run() {
     fire_timers();
     run_posted();
   }
+  stop_.store(false, std::memory_order_relaxed);   // it may run again
 }
 
 }  // namespace loligo::net

@@ -60,6 +60,19 @@ BOOST_AUTO_TEST_CASE(a_timer_may_destroy_its_neighbour) {
   BOOST_TEST(fired == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_long_deadline_of_an_idle_loop_is_met_to_the_slot) {
+  Loop loop;
+  FunctionTimer timer;
+  timer.call = [&] { loop.stop(); };
+  // Beyond the fine wheel, and early in its coarse slot: a timer put off to the next one would be seconds late.
+  int64_t due = (loop.now_ms() / 4096 + 1) * 4096 + 200;
+  if (due - loop.now_ms() < 4300) due += 4096;
+  loop.arm(timer, Milliseconds(due - loop.now_ms()));
+  loop.run();
+  BOOST_TEST(loop.now_ms() >= due);
+  BOOST_TEST(loop.now_ms() < due + 1000);
+}
+
 BOOST_AUTO_TEST_CASE(posts_from_another_thread_wake_the_loop) {
   Loop loop;
   int seen = 0;
