@@ -27,8 +27,8 @@ class Object : public base::RefCounted, private PolicyNode {
   virtual ~Object() = default;
   // Bytes of memory beside the body.
   virtual uint64_t head_memory() const = 0;
-  // May another request use it now? False for one whose body failed.
-  bool usable() const { return body->state() != Body::State::failed; }
+  // May another request use it now? Not if its body failed, or lets its beginning go (it outgrew memory).
+  bool usable() const { return body->state() != Body::State::failed && body->retained(); }
 
   const Key key;
   const base::Ref<Body> body;

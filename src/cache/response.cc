@@ -11,7 +11,8 @@ namespace loligo::cache {
 using http::FieldId;
 
 uint64_t Response::head_memory() const {
-  uint64_t n = sizeof(Response) - sizeof(store::Object) + url.capacity() + head.capacity() + selecting_key.capacity();
+  uint64_t n = sizeof(Response) - sizeof(store::Object) + url.capacity() + head.capacity() + first_only.capacity() +
+               selecting_key.capacity();
   for (auto& v : vary_names) n += v.capacity() + sizeof(std::string);
   return n;
 }
