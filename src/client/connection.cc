@@ -64,14 +64,15 @@ void Connection::destroy() {
   if (state_ == State::closed) return;
   state_ = State::closed;
   cancel();
+  // No reader any more before the transaction lets go of its fetch: else that would go on for us.
+  if (out_ && out_->attached) out_->response->body->detach(reader_.get());
+  out_.reset();
   if (transaction_) {
     transaction_->client_left();
     worker_.give_back(std::move(transaction_));
   }
   if (request_body_) request_body_->producer = nullptr;
   relay_.reset();
-  if (out_ && out_->attached) out_->response->body->detach(reader_.get());
-  out_.reset();
   if (reader_) reader_->connection = nullptr;
   *previous_ = next_;
   if (next_) next_->previous_ = previous_;
@@ -111,12 +112,14 @@ void Connection::on_event(uint32_t events) {
     return read_input();
   }
   if (relay_) return relay_->client_event(events);
+  const bool input = events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+  // Noted first: the reply may end below, and no second event tells of the request that waits behind it.
+  if (input) more_input_ = true;
   if (out_ && (events & EPOLLOUT)) {
     if (pump_output()) return;
     if (state_ == State::closed) return;
   }
-  if (!(events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))) return;
-  more_input_ = true;
+  if (!input) return;
   if (transaction_ && (events & (EPOLLHUP | EPOLLERR))) return client_left();
   if (transaction_ && (events & EPOLLRDHUP) && request_body_done() && !worker_.snapshot->settings.half_closed_clients) return client_left();
   read_input();
@@ -227,6 +230,10 @@ void Connection::process(std::string_view bytes) {
     if (ingest_ && !ingest_->done) {
       size_t before = bytes.size();
       bytes = take_body(bytes);
+      if (transaction_ && transaction_->done()) {   // answered because of what the body was
+        end_transaction();
+        continue;
+      }
       if (bytes.size() == before) break;
       continue;
     }
@@ -282,7 +289,7 @@ void Connection::begin_request(const char* bytes, const http::Head& head, std::s
                                          row.status, row.text);
   }
   if (framing.kind != http::BodyKind::none) {
-    ingest_ = std::make_unique<Ingest>();
+    ingest_ = std::make_shared<Ingest>();
     ingest_->framing = framing;
     ingest_->left = framing.length;
     request_body_ = std::make_shared<server::RequestBody>();
@@ -301,7 +308,9 @@ void Connection::begin_request(const char* bytes, const http::Head& head, std::s
 
 // Passes on body bytes; returns what lies behind the body.
 std::string_view Connection::take_body(std::string_view bytes) {
-  Ingest& in = *ingest_;
+  // Pushing bytes on may end the transaction (a server that closes), and with it what we hold of the body.
+  std::shared_ptr<Ingest> kept = ingest_;
+  Ingest& in = *kept;
   std::shared_ptr<server::RequestBody> body = request_body_;
   int64_t limit = worker_.snapshot->settings.request_body_max_size;
   worker_.loop.arm(*this, worker_.snapshot->settings.request_timeout);
@@ -323,12 +332,13 @@ std::string_view Connection::take_body(std::string_view bytes) {
     if (in.left == 0) body->finish({});
     return bytes;
   }
-  while (!bytes.empty() && state_ == State::reading) {
+  while (!bytes.empty() && state_ == State::reading && ingest_ == kept) {
     auto r = in.chunked.feed(bytes);
     bytes.remove_prefix(r.consumed);
     if (!r.data.empty()) {
       if (!count(r.data.size())) return {};
       body->push(r.data);
+      if (ingest_ != kept) return {};
     }
     if (r.state == http::ChunkedDecoder::State::more) break;
     if (r.state == http::ChunkedDecoder::State::end) {
@@ -411,6 +421,10 @@ void Connection::linger() {
 void Connection::tunnel(server::ServerConnectionPtr server, std::string first_to_client, base::Milliseconds idle_timeout) {
   cancel();
   if (!registered_) register_with_loop();
+  if (out_) {   // the rest of a 1xx goes first
+    first_to_client.insert(0, out_->text, out_->text_sent);
+    out_.reset();
+  }
   relay_ = std::make_unique<server::Relay>(worker_.loop, *stream_, std::move(server), worker_.scratch);
   relay_->start(std::exchange(input_, {}), std::move(first_to_client), idle_timeout, [this](server::Relay::End end) {
     if (transaction_) transaction_->tunnel_ended(end);

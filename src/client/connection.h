@@ -124,7 +124,7 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   std::shared_ptr<std::atomic<int>> open_;
   Connection *next_ = nullptr, **previous_ = nullptr;
   std::unique_ptr<Transaction> transaction_;
-  std::unique_ptr<Ingest> ingest_;
+  std::shared_ptr<Ingest> ingest_;
   std::shared_ptr<server::RequestBody> request_body_;
   std::unique_ptr<Outgoing> out_;
   std::unique_ptr<server::Relay> relay_;

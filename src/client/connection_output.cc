@@ -11,6 +11,7 @@ namespace {
 constexpr int kMaxParts = 64;
 constexpr uint64_t kBytesPerTurn = 4 << 20;   // then others get their turn
 constexpr uint64_t kMaxChunk = 256 * 1024;
+constexpr size_t kMaxInterimText = 64 * 1024;   // 1xx heads that wait for a client to read
 }  // namespace
 
 // The common case in one gathered write, without keeping anything: head, changing fields, and a body that is all there.
@@ -29,10 +30,20 @@ bool Connection::reply(Reply&& r) {
   add(r.tail);
   add(r.text);
   uint64_t fixed = total, body = 0;
-  bool whole = true;
+  bool whole = true, attached = false;
   if (r.response) {
     whole = false;
-    const store::Body& b = *r.response->body;
+    store::Body& b = *r.response->body;
+    // What still grows may move under a reader that is not attached (its writer is another thread); what is complete and
+    // kept never does.
+    if (!b.retained() || b.state() != store::Body::State::complete) {
+      if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
+      attached = b.attach(reader_.get(), r.from, worker_.loop.now_ms());
+      if (!attached) {   // it went on without us: nothing right can be sent any more
+        worker_.loop.defer([reader = reader_] { if (reader->connection) reader->connection->output_done(ReplyEnd::cut_off); });
+        return false;
+      }
+    }
     if (!r.chunked && r.parts.empty() && b.retained()) {
       auto view = b.view(r.from, parts + count, kMaxParts - count, r.to - r.from);
       count += view.parts;
@@ -48,6 +59,7 @@ bool Connection::reply(Reply&& r) {
     net::IoResult w = stream_->write(parts, count);
     if (w.status == net::IoStatus::ok) sent = w.bytes;
     else if (w.status != net::IoStatus::again) {
+      if (attached) r.response->body->detach(reader_.get());
       worker_.loop.defer([reader = reader_ ? reader_ : (reader_ = std::make_shared<BodyReader>(worker_.loop, this))] {
         if (reader->connection) reader->connection->client_left();
       });
@@ -56,11 +68,14 @@ bool Connection::reply(Reply&& r) {
   }
   bytes_sent_ = sent;
   total_out_ += sent;
-  if (whole && sent == total) return true;
+  if (whole && sent == total) {
+    if (attached) r.response->body->detach(reader_.get());
+    return true;
+  }
 
-  bool fresh = !out_;
-  if (fresh) out_ = std::make_unique<Outgoing>();
+  if (!out_) out_ = std::make_unique<Outgoing>();
   Outgoing& o = *out_;
+  o.interim_only = false;
   size_t skip = sent;
   for (std::string_view piece : {r.head, r.tail, r.text}) {
     size_t n = std::min(skip, piece.size());
@@ -72,14 +87,8 @@ bool Connection::reply(Reply&& r) {
   o.to = r.response ? r.to : 0;
   o.chunked = r.chunked;
   o.parts = std::move(r.parts);
-  if (r.response) {
-    if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
-    o.attached = r.response->body->attach(reader_.get(), o.next, worker_.loop.now_ms());
-    if (!o.attached) {   // it went on without us: nothing right can be sent any more
-      worker_.loop.defer([reader = reader_] { if (reader->connection) reader->connection->output_done(ReplyEnd::cut_off); });
-      return false;
-    }
-  }
+  o.attached = attached;
+  if (attached && o.next > r.from) o.response->body->advance(reader_.get(), o.next, worker_.loop.now_ms());
   worker_.loop.defer([reader = reader_ ? reader_ : (reader_ = std::make_shared<BodyReader>(worker_.loop, this))] {
     if (reader->connection) reader->connection->body_ready();
   });
@@ -88,6 +97,7 @@ bool Connection::reply(Reply&& r) {
 
 bool Connection::send_interim(std::string_view text) {
   if (out_) {
+    if (out_->text.size() - out_->text_sent + text.size() > kMaxInterimText) return true;   // a 1xx may be left out
     out_->text.append(text);
     return true;
   }
@@ -100,13 +110,14 @@ bool Connection::send_interim(std::string_view text) {
     out_ = std::make_unique<Outgoing>();
     out_->text.assign(text.substr(sent));
     out_->to = 0;
+    out_->interim_only = true;
     wait_for_writing();
   }
   return true;
 }
 
 void Connection::body_ready() {
-  if (out_ && transaction_) pump_output();
+  if (out_ && transaction_) pump_output();   // may end the reply, and us
 }
 
 // Writes the size line of the next chunk, or the last chunk, into the text. False: nothing to write now.
@@ -154,6 +165,11 @@ bool Connection::pump_output() {
     if (body && !o.range_done()) {
       view = body->view(o.next, parts + count, kMaxParts - count, o.chunked ? o.chunk_left : o.to - o.next);
       count += view.parts;
+    }
+    if (count == 0 && o.interim_only) {   // the answer itself is still to come
+      out_.reset();
+      cancel();
+      return false;
     }
     if (count == 0) {
       bool body_over = !body || o.range_done() || (view.state == store::Body::State::complete && o.next >= body->length());
