@@ -8,6 +8,7 @@ namespace loligo::client {
 
 namespace {
 constexpr size_t kMaxHead = 64 * 1024;
+constexpr unsigned kMaxInterim = 64;   // 1xx heads before the answer
 }
 
 TunnelPeer::TunnelPeer(net::Loop& loop, server::ServerConnectionPtr connection) : loop_(loop), connection_(std::move(connection)) {
@@ -44,18 +45,26 @@ void TunnelPeer::write() {
 
 void TunnelPeer::read() {
   char buffer[4096];
-  for (;;) {
+  while (connection_) {
     net::IoResult r = connection_->stream->read(buffer, sizeof buffer);
     if (r.status == net::IoStatus::again) return;
     if (r.status != net::IoStatus::ok) return finish({});
     input_.append(buffer, r.bytes);
+    if (parse()) return;
+  }
+}
+
+// Uses the heads that have come. True when the answer, or none, is there.
+bool TunnelPeer::parse() {
+  for (;;) {
     http::Head head;
     switch (head.parse_response(input_.data(), input_.size(), {kMaxHead, http::kMaxFields})) {
-      case http::ParseState::incomplete: continue;
-      case http::ParseState::failed: return finish({});
+      case http::ParseState::incomplete: return false;
+      case http::ParseState::failed: return finish({}), true;
       case http::ParseState::complete: break;
     }
     if (head.status() >= 100 && head.status() < 200) {
+      if (++interim_heads_ > kMaxInterim) return finish({}), true;
       input_.erase(0, head.size());
       continue;
     }
@@ -66,7 +75,7 @@ void TunnelPeer::read() {
       connection_->user = nullptr;
       answer.connection = std::move(connection_);
     }
-    return finish(std::move(answer));
+    return finish(std::move(answer)), true;
   }
 }
 

@@ -24,12 +24,14 @@ class TunnelPeer final : net::Watcher {
   void on_event(uint32_t events) override;
   void write();
   void read();
+  bool parse();
   void finish(Answer);
 
   net::Loop& loop_;
   server::ServerConnectionPtr connection_;
   std::string request_, input_;
   size_t sent_ = 0;
+  unsigned interim_heads_ = 0;
   net::FunctionTimer timer_;
   std::function<void(Answer)> done_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
