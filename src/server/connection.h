@@ -35,6 +35,7 @@ struct ServerConnection final : net::Watcher {
   net::Loop& loop;
   net::Watcher* user = nullptr;
   bool peer_closed = false;               // the server has ended its direction: not to be reused
+  bool input_waiting = false;             // it may have spoken before it was asked: read without waiting for an event
   std::unique_ptr<net::Stream> stream;
   std::shared_ptr<icp::PeerState> peer;   // null = an origin reached directly
   net::Address address, local;

@@ -19,6 +19,7 @@ struct Connector::Attempt final : net::Watcher {
   }
   void on_event(uint32_t events) override {
     if (connected) return secure();
+    if (events & EPOLLIN) connection->input_waiting = true;
     if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) return;
     int error = 0;
     socklen_t size = sizeof error;
@@ -34,6 +35,7 @@ struct Connector::Attempt final : net::Watcher {
       owner.last_tls_error_ = connection->stream->failure();
       return owner.attempt_failed(*this, EPROTO);
     }
+    connection->input_waiting = true;   // decrypted bytes raise no event
     owner.attempt_secured(*this);
   }
 

@@ -40,6 +40,11 @@ Fetch::~Fetch() {
   *self_ = nullptr;
   if (request_.body) request_.body->consumer = nullptr;
   if (connection_) connection_->user = nullptr;
+  // Readers on other workers may outlive us at the end of the process.
+  if (response_ && source_ == Source::fresh) {
+    response_->body->detach_writer();
+    response_->body->fail();
+  }
 }
 
 // The owner must never be called from within start().
@@ -47,7 +52,7 @@ void Fetch::begin() {
   started_ms_ = loop_.now_ms();
   started_us_ = loop_.wall_us();
   // Straight to a pooled connection where there is one: the common miss takes no detour.
-  if (!request_.destinations.empty()) {
+  if (!request_.destinations.empty() && request_.routing->settings.forward_timeout.count() > 0) {
     try_next();
     return;
   }
@@ -55,6 +60,7 @@ void Fetch::begin() {
 }
 
 void Fetch::try_next() {
+  if (state_ == State::done) return;
   connector_.reset();
   if (loop_.now_ms() - started_ms_ >= request_.routing->settings.forward_timeout.count()) return fail(FetchError::forward_timeout, ETIMEDOUT);
   if (next_destination_ >= request_.destinations.size()) {
@@ -124,6 +130,7 @@ void Fetch::connect(const icp::Destination& d) {
   }
   connector_ = std::make_unique<Connector>(loop_, upstream_.resolver);
   connector_->start(std::move(target), [this](ConnectResult result) {
+    if (state_ == State::done) return;   // given up earlier in this turn
     if (result.dns_us >= 0) facts_.dns_us = result.dns_us;
     if (result.connection) return connected(std::move(result.connection), false);
     if (result.last_address.valid()) facts_.server = result.last_address;
@@ -157,6 +164,9 @@ void Fetch::connected(ServerConnectionPtr connection, bool reused) {
   input_.clear();
   compose(destination_);
   loop_.arm(timer_, request_.routing->settings.read_timeout);
+  // A server that spoke first: its event went to the connector, and no other tells of those bytes.
+  if (std::exchange(connection_->input_waiting, false))
+    loop_.defer([self = self_] { if (*self && (*self)->connection_) (*self)->read_some(); });
   flush();
 }
 
@@ -217,7 +227,7 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
   facts_.system_error = system_error;
   if (!detail.empty()) facts_.detail = std::move(detail);
   facts_.total_us = loop_.wall_us() - started_us_;
-  loop_.counters().server_errors.add();
+  if (system_error != ECANCELED) loop_.counters().server_errors.add();
   connector_ ? loop_.delete_later(std::move(connector_)) : void();
   release_connection(false);
   if (response_ && source_ == Source::fresh) {
@@ -268,7 +278,7 @@ bool Fetch::may_finish_for_cache() const {
 
 void Fetch::abandon(bool may_finish) {
   owner_ = nullptr;
-  if (state_ == State::done) return;
+  if (state_ == State::done || body_done_) return;   // ended, or about to
   if (request_.body) {
     request_.body->consumer = nullptr;
     if (!request_sent()) return fail(FetchError::write, ECANCELED);
@@ -282,7 +292,10 @@ void Fetch::release_connection(bool reusable) {
   if (!connection_) return;
   connection_->user = nullptr;
   const Settings& s = request_.routing->settings;
-  if (reusable && s.server_persistent_connections && !connection_->peer_closed) {
+  reusable = reusable && s.server_persistent_connections && !connection_->peer_closed;
+  // Nothing may wait behind the reply: it would be the answer to another's request, and no event would tell of it.
+  if (char extra; reusable && !drained_) reusable = connection_->stream->read(&extra, 1).status == net::IoStatus::again;
+  if (reusable) {
     connection_->pool_key = pool_key(destination_);
     upstream_.pool.put(std::move(connection_), s.server_idle_pconn_timeout, s.pconn_lifetime);
   } else {

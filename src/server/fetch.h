@@ -128,6 +128,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void check_reader();
   void timed_out();
   bool may_finish_for_cache() const;
+  bool nobody_reads() const;
 
   Upstream& upstream_;
   net::Loop& loop_;
@@ -151,7 +152,10 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   http::Framing framing_;
   http::ChunkedDecoder chunked_;
   uint64_t body_left_ = 0, body_bytes_ = 0;
-  bool body_done_ = false, paused_ = false;
+  bool body_done_ = false, paused_ = false, read_deferred_ = false;
+  bool drained_ = false;                       // the last read took all there was
+  bool write_failed_ = false;                  // the server stopped reading; what it says still counts
+  unsigned interim_heads_ = 0;
   net::FunctionTimer timer_;
   int64_t started_ms_ = 0, first_write_ms_ = 0;
   int64_t started_us_ = 0;

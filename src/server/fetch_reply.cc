@@ -10,6 +10,8 @@ namespace loligo::server {
 
 namespace {
 constexpr int kReadsPerTurn = 8;   // then others get their turn
+constexpr uint64_t kMaxIgnoredBody = 64 * 1024;
+constexpr unsigned kMaxInterim = 64;   // 1xx heads before the answer
 
 // Answers that another destination may better (Squid's list: some only with retry_on_error).
 bool reforwardable(int status, bool retry_on_error) {
@@ -19,17 +21,23 @@ bool reforwardable(int status, bool retry_on_error) {
     default: return false;
   }
 }
+
+bool changes_target(http::Method m) {
+  using enum http::Method;
+  return m != get && m != head && m != options && m != trace && m != connect;
+}
 }  // namespace
 
 void Fetch::read_some() {
   for (int i = 0; i < kReadsPerTurn; ++i) {
     if (!connection_ || state_ == State::done) return;
     size_t want = upstream_.scratch.size();
+    if (state_ == State::body && nobody_reads()) return fail(FetchError::read, ECANCELED);
     if (state_ == State::body && response_ && source_ == Source::fresh) {
       uint64_t room = response_->body->room(this);
       if (room == 0) {
-        paused_ = true;
-        loop_.arm(timer_, base::Milliseconds(1000));
+        // Once only: a server that dribbles must not put off the look at who holds us up.
+        if (!std::exchange(paused_, true)) loop_.arm(timer_, base::Milliseconds(1000));
         return;
       }
       want = std::min<uint64_t>(want, std::max<uint64_t>(room, 4096));
@@ -40,8 +48,9 @@ void Fetch::read_some() {
     if (r.status == net::IoStatus::ok) {
       loop_.counters().server_bytes_in.add(r.bytes);
       loop_.arm(timer_, request_.routing->settings.read_timeout);
+      drained_ = r.bytes < want && connection_->stream->short_read_drains();
       if (!process({upstream_.scratch.data(), r.bytes})) return;
-      if (r.bytes < want && connection_ && connection_->stream->short_read_drains() && !connection_->peer_closed) return;
+      if (drained_ && connection_ && !connection_->peer_closed) return;
       continue;
     }
     // The end of the connection: the end of the body where nothing else tells it.
@@ -52,7 +61,20 @@ void Fetch::read_some() {
       return connection_lost(input_.empty() ? FetchError::zero_reply : FetchError::bad_reply, ECONNRESET);
     return connection_lost(FetchError::read, r.error ? r.error : ECONNRESET);
   }
-  loop_.defer([self = self_] { if (*self && !(*self)->paused_) (*self)->read_some(); });
+  if (std::exchange(read_deferred_, true)) return;   // one such call at a time, however many events come
+  loop_.defer([self = self_] {
+    if (!*self) return;
+    (*self)->read_deferred_ = false;
+    if (!(*self)->paused_) (*self)->read_some();
+  });
+}
+
+// A body that is not kept needs a reader; a reply that is only compared (a 304, a 5xx beside a usable old answer) needs
+// none, but its own body must end soon.
+bool Fetch::nobody_reads() const {
+  if (owner_ || !response_) return false;
+  if (source_ != Source::fresh) return body_bytes_ > kMaxIgnoredBody;
+  return !response_->body->retained() && response_->body->reader_count() == 0;
 }
 
 bool Fetch::process(std::string_view input) {
@@ -70,7 +92,7 @@ bool Fetch::process(std::string_view input) {
   return state_ == State::exchanging || state_ == State::body;
 }
 
-// Consumes one head (interim or final). False: ended, or more bytes are needed.
+// Consumes one head (interim or final), or keeps the beginning of one. False: ended.
 bool Fetch::process_head(std::string_view& input) {
   http::HeadLimits limits;
   limits.max_bytes = uint32_t(std::clamp<int64_t>(request_.routing->settings.reply_header_max_size, 1024, 1 << 24));
@@ -85,7 +107,7 @@ bool Fetch::process_head(std::string_view& input) {
     case http::ParseState::incomplete:
       if (input_.empty()) input_.assign(input);
       input = {};
-      return false;
+      return true;   // the rest may wait already: go on reading
     case http::ParseState::failed: {
       loop_.counters().bad_replies.add();
       bool large = head.error() == http::HeadError::too_large || head.error() == http::HeadError::too_many_fields;
@@ -109,6 +131,11 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   const char* bytes = text.data();
   int status = head.status();
   if (status >= 100 && status < 200 && status != 101) {
+    if (++interim_heads_ > kMaxInterim) {
+      loop_.counters().bad_replies.add();
+      fail(FetchError::bad_reply, 0, "too many interim answers");
+      return false;
+    }
     std::string lines, dropped;
     cache::write_stored_head(head, bytes, store::kUnknownLength, lines, dropped);
     if (owner_) owner_->fetch_interim(status, lines + "\r\n");
@@ -156,6 +183,9 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     response_ = upstream_.cache.admit(head, bytes, arrival, *request_.policy);
     (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
   }
+  // RFC 9111 section 4.4: what a successful unsafe request was sent to is no longer what is stored.
+  if (changes_target(request_.method) && status < 400)
+    loop_.counters().purged_objects.add(upstream_.cache.purge(request_.url));
   land(response_->stored ? cache::Landing::stored : cache::Landing::not_stored);
   state_ = State::body;
   if (status == 101) {

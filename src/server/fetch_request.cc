@@ -53,7 +53,7 @@ void Fetch::compose(const icp::Destination& d) {
   output_.clear();
   output_sent_ = 0;
   body_sent_ = 0;
-  last_chunk_written_ = false;
+  last_chunk_written_ = write_failed_ = drained_ = false;
   bool absolute = d.peer && !d.peer->config.originserver;
   output_.append(r.method_text).append(" ").append(absolute ? r.url : r.path_query).append(" HTTP/1.1\r\n");
   line(output_, "Host", d.peer && !d.peer->config.forceddomain.empty() ? d.peer->config.forceddomain : r.host_field);
@@ -85,6 +85,7 @@ void Fetch::flush() {
   RequestBody* body = request_.body.get();
   for (;;) {
     if (body && body->aborted()) return abandon(false);
+    if (write_failed_) return;
     if (output_sent_ == output_.size()) {
       output_.clear();
       output_sent_ = 0;
@@ -108,9 +109,10 @@ void Fetch::flush() {
     net::IoResult r = connection_->stream->write(&part, 1);
     if (r.status == net::IoStatus::again) return;
     if (r.status != net::IoStatus::ok) {
+      if (reused_ && !reply_begun_) return connection_lost(FetchError::write, r.error);
       // A server may answer (413, say) and stop reading: what it said counts more than our broken write.
-      if (!reply_begun_ && !reused_) return read_some();
-      return connection_lost(FetchError::write, r.error);
+      write_failed_ = true;
+      return read_some();
     }
     output_sent_ += r.bytes;
     body_sent_ += r.bytes;
