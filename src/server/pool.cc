@@ -23,13 +23,16 @@ Pool::Pool(net::Loop& loop) : loop_(loop) {}
 Pool::~Pool() { close_all(); }
 
 void Pool::put(ServerConnectionPtr connection, base::Milliseconds idle_timeout, base::Milliseconds lifetime) {
-  if (connection->peer_closed) return ended(*connection);
-  if (lifetime.count() > 0 && loop_.now_ms() - connection->opened_ms >= lifetime.count()) return ended(*connection);
+  bool too_old = lifetime.count() > 0 && loop_.now_ms() - connection->opened_ms >= lifetime.count();
+  if (connection->peer_closed || too_old) {
+    ended(*connection);
+    return loop_.delete_later(std::move(connection));   // its event may be what brought us here
+  }
   auto& list = idle_[connection->pool_key];
   if (list.size() >= kMaxIdlePerKey || idle_timeout.count() <= 0) {
     ended(*connection);
     if (list.empty()) idle_.erase(connection->pool_key);
-    return;
+    return loop_.delete_later(std::move(connection));
   }
   auto idle = std::make_unique<Idle>(*this, std::move(connection));
   idle->connection->user = idle.get();

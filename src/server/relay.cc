@@ -12,7 +12,7 @@ constexpr int kReadsPerTurn = 8;
 
 struct Relay::ServerSide final : net::Watcher {
   explicit ServerSide(Relay& relay) : relay(relay) {}
-  void on_event(uint32_t) override { relay.run(); }
+  void on_event(uint32_t events) override { relay.event(events, relay.down_, End::server_error); }
   Relay& relay;
 };
 
@@ -43,7 +43,14 @@ void Relay::start(std::string to_server, std::string to_client, base::Millisecon
   loop_.defer([this, alive = alive_] { if (*alive) run(); });
 }
 
-void Relay::client_event(uint32_t) { run(); }
+void Relay::client_event(uint32_t events) { event(events, up_, End::client_error); }
+
+// A side that has ended its direction is not read any more: only the event tells that it is gone altogether.
+void Relay::event(uint32_t events, Direction& from, End error) {
+  auto alive = alive_;
+  run();
+  if (*alive && (events & EPOLLERR) && from.ended) finish(error);
+}
 
 void Relay::run() {
   if (!running_) return;
@@ -86,7 +93,13 @@ bool Relay::pump(Direction& d, End on_read_error, End on_write_error) {
     d.bytes += written;
     if (written < r.bytes) d.pending.assign(scratch_.data() + written, r.bytes - written);
   }
-  loop_.defer([this, alive = alive_] { if (*alive) run(); });
+  // Both directions share one call for the next turn: two would double with every turn.
+  if (!std::exchange(again_, true))
+    loop_.defer([this, alive = alive_] {
+      if (!*alive) return;
+      again_ = false;
+      run();
+    });
   return true;
 }
 

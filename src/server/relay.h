@@ -41,6 +41,7 @@ class Relay {
   struct ServerSide;
   bool pump(Direction&, End on_read_error, End on_write_error);
   void run();
+  void event(uint32_t events, Direction& from, End error);
   void finish(End);
 
   net::Loop& loop_;
@@ -51,7 +52,7 @@ class Relay {
   net::FunctionTimer timer_;
   base::Milliseconds idle_{};
   std::function<void(End)> done_;
-  bool running_ = false;
+  bool running_ = false, again_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
