@@ -52,6 +52,15 @@ class Memory {
     return link(shard, std::move(object), gone);
   }
 
+  // The same, but only in the place of something: what has been removed meanwhile does not come back.
+  template <class Replace> bool replace(base::Ref<Object> object, Replace&& replaces) {
+    std::vector<base::Ref<Object>> gone;
+    Shard& shard = shard_of(object->key);
+    std::lock_guard lock(shard.mutex);
+    unlink_if(shard, object->key, gone, replaces);
+    return !gone.empty() && link(shard, std::move(object), gone);
+  }
+
   // The body of an indexed object has grown or ended: charge what it holds now, and make room.
   void recharge(Object&);
   // Removes one object if it is (still) indexed.

@@ -124,7 +124,9 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->url = old.url;
   fresh->head = freshened_head(old.head, update, bytes);
   index_head(*fresh);
-  std::string text = fresh->head + "\r\n";
+  std::string text = fresh->head;   // and the age of the 304, which is not stored but counts (RFC 9111 section 4.2.3)
+  if (update.has(http::FieldId::age)) text.append("Age: ").append(update.value(http::FieldId::age, bytes)).append("\r\n");
+  text += "\r\n";
   http::Head head;
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
     http::ResponseCacheControl control = http::response_cache_control(head, text.data());
@@ -135,7 +137,8 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->vary_names = old.vary_names;
   fresh->selecting_key = old.selecting_key;
   fresh->negative = old.negative;
-  fresh->stored = memory_.insert(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
+  // Purged while it was validated: it stays out.
+  fresh->stored = memory_.replace(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
   return fresh;
 }
 
