@@ -5,5 +5,6 @@ src_server_libserver_a_SOURCES = src/server/base64.cc src/server/base64.h src/se
   src/server/settings.cc src/server/settings.h
 
 check_PROGRAMS += src/server/server_test
-src_server_server_test_SOURCES = src/base/test_main.cc
+src_server_server_test_SOURCES = src/base/test_main.cc src/server/connector_test.cc src/server/fetch_test.cc \
+  src/server/pool_test.cc src/server/relay_test.cc src/server/request_body_test.cc src/server/test_support.h
 src_server_server_test_LDADD = $(LIBS_SERVER) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
