@@ -371,6 +371,7 @@ void Connection::body_space() {
 void Connection::end_transaction() {
   close_ = close_ || transaction_->wants_close();
   worker_.give_back(std::move(transaction_));
+  bytes_sent_ = 0;   // the next one may end before it has a reply
   bool unread = ingest_ && !ingest_->done;
   if (request_body_) request_body_->producer = nullptr;
   request_body_.reset();

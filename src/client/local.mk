@@ -10,7 +10,8 @@ src_client_libclient_a_SOURCES = src/client/clients.cc src/client/clients.h src/
   src/client/error_page_table.cc src/client/error_page_table.h src/client/error_page_template.cc src/client/error_page_template.h
 
 check_PROGRAMS += src/client/client_test
-src_client_client_test_SOURCES = src/base/test_main.cc src/client/error_page_test.cc
+src_client_client_test_SOURCES = src/base/test_main.cc src/client/error_page_test.cc src/client/header_rules_test.cc \
+  src/client/target_test.cc src/client/worker_test.cc
 src_client_client_test_LDADD = $(LIBS_CLIENT) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
 
 # Translated error pages; the English ones are built in.

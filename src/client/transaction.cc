@@ -38,6 +38,7 @@ void Transaction::reset() {
   next_tunnel_ = 0;
   step_ = Step::idle;
   close_ = malformed_ = collapsed_ = cacheable_request_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
+  flights_followed_ = 0;
   tag_ = ResultTag::none;
   code_ = log::HierarchyCode::none;
   if (fetch_facts_.attempts) fetch_facts_ = {};

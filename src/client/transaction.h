@@ -117,6 +117,7 @@ class Transaction final : server::FetchOwner {
   Step step_ = Step::idle;
   bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, no_collapse_ = false;
   bool in_run_ = false, facts_filled_ = false, whole_for_range_ = false;
+  unsigned flights_followed_ = 0;
   server::Fetch* fetch_ = nullptr;
   std::unique_ptr<server::Connector> connector_;   // of a tunnel
   std::vector<icp::Destination> tunnel_destinations_;

@@ -69,7 +69,9 @@ void Transaction::look_up() {
 void Transaction::flight_over(cache::Landing how) {
   flight_.reset();
   collapsed_ = how == cache::Landing::stored;
-  no_collapse_ = how == cache::Landing::not_stored;
+  // Two waits are enough: else the last of many would wait for all before it, one after the other, where the server fails
+  // or each gets a variant of its own.
+  no_collapse_ = how == cache::Landing::not_stored || ++flights_followed_ >= 2;
   run_again(Step::lookup);
 }
 
@@ -87,6 +89,9 @@ void Transaction::revalidate_in_background(cache::ResponseRef stale) {
   keep();
   server::FetchRequest request = fetch_request(std::move(stale));
   request.leads_flight = true;
+  // Its answer is for the cache: what this client alone asked for stays out.
+  request.upgrade.clear();
+  if (!request.stale) request.validators.clear();
   if (request.destinations.empty()) return flights.land(key_, cache::Landing::failed);
   worker_->upstream.start(std::move(request), nullptr);
 }

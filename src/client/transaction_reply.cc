@@ -334,6 +334,7 @@ void Transaction::reply_ended(ReplyEnd end) {
   if (done()) return;
   aborted_ = end == ReplyEnd::client_gone || end == ReplyEnd::cut_off || end == ReplyEnd::body_failed;
   timed_out_ = end == ReplyEnd::timed_out;
+  if (end == ReplyEnd::client_gone) worker_->loop.counters().aborted_requests.add();
   finish();
 }
 
