@@ -44,7 +44,7 @@ bool Connection::reply(Reply&& r) {
         return false;
       }
     }
-    if (!r.chunked && r.parts.empty() && b.retained()) {
+    if (!r.chunked && r.parts.empty()) {
       auto view = b.view(r.from, parts + count, kMaxParts - count, r.to - r.from);
       count += view.parts;
       total += view.bytes;
