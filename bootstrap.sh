@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages_to_build="autoconf automake make g++ pkg-config libboost1.81-dev libssl-dev libleveldb-dev libc-ares-dev
-  libre2-dev libfmt-dev libxxhash-dev"
+  libre2-dev libfmt-dev libxxhash-dev libjemalloc-dev"
 packages_to_check="$packages_to_build libboost-test1.81-dev libboost-json1.81-dev python3 curl openssl squidclient calamaris
   procps clang-14 libclang-rt-14-dev"
 

@@ -36,7 +36,8 @@ PeerTable PeerTable::compile(const Settings& settings, const access::AclSet& acl
     std::vector<config::Statement> lines;
     for (auto& s : settings.cache_peer_access)
       if (!s.words.empty() && s.words[0].text == peer.name) lines.push_back(s);
-    table.entries.push_back({peer, registry.find_or_make(peer), access::Rules::compile(lines, acls, problems, 1)});
+    table.entries.push_back({peer, registry.find_or_make(peer), access::Rules::compile(lines, acls, problems, 1),
+                             fmt::format("peer|{}|{}:{}|{}|{}", peer.name, peer.host, peer.http_port, peer.tls, peer.forceddomain)});
   }
   return table;
 }

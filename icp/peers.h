@@ -35,6 +35,7 @@ struct PeerEntry {
   Peer config;
   std::shared_ptr<PeerState> state;
   access::Rules access;                     // cache_peer_access
+  std::string pool_key;                     // of its idle connections: what differs must not share one
   bool usable_as_parent() const { return config.type == Peer::Type::parent; }
 };
 

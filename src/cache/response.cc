@@ -37,7 +37,9 @@ bool dropped(FieldId id) {
 void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, std::string& stored, std::string& first_only) {
   http::ConnectionOptions options(head, bytes);
   stored.reserve(head.size() + 64);
-  stored = fmt::format("HTTP/1.1 {:03} {}\r\n", head.status(), head.reason().in(bytes));
+  const int status = head.status();
+  const char digits[] = {char('0' + status / 100), char('0' + status / 10 % 10), char('0' + status % 10), ' '};
+  stored.assign("HTTP/1.1 ").append(digits, sizeof digits).append(head.reason().in(bytes)).append("\r\n");
   for (const http::Field& field : head) {
     if (dropped(field.id) || options.nominated(field, bytes)) continue;
     append_line(belongs_to_first_client(field.id) ? first_only : stored, field.name.in(bytes), field.value.in(bytes));

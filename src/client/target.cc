@@ -22,7 +22,7 @@ void complete(Target& t) {
   if (t.path_query.empty() || t.path_query[0] == '?') t.path_query.insert(0, "/");
   http::canonical(t.scheme, t.host, t.ipv6_literal, t.port, t.path_query, t.url);
   t.host_field = authority_text(t);
-  if (t.port != http::default_port(t.scheme)) t.host_field += fmt::format(":{}", t.port);
+  if (t.port != http::default_port(t.scheme)) t.host_field.append(":").append(std::to_string(t.port));
 }
 
 Target failed(TargetError error, std::string_view text) {

@@ -228,7 +228,7 @@ void Transaction::request_fields(std::string& out) {
   std::string via = joined(head, FieldId::via, bytes_);
   if (s.via) {
     if (!via.empty()) via += ", ";
-    via += fmt::format("1.{} {}", head.minor_version(), snapshot_->via_value);
+    via.append(head.minor_version() == 0 ? "1.0 " : "1.1 ").append(snapshot_->via_value);
   }
   if (!via.empty()) guarded(FieldId::via, "Via", via);
   std::string forwarded = joined(head, FieldId::x_forwarded_for, bytes_);

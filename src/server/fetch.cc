@@ -71,10 +71,13 @@ void Fetch::try_next() {
   connect(request_.destinations[next_destination_++]);
 }
 
+// What a connection may be reused for: the same peer, or the same origin from the same address of ours.
 std::string Fetch::pool_key(const icp::Destination& d) const {
-  if (d.peer) return fmt::format("peer|{}|{}|{}", d.peer->state->identity, d.peer->config.tls, d.peer->config.forceddomain);
-  return fmt::format("{}|{}:{}|{}", request_.scheme == "https" ? "s" : "p", request_.host, request_.port,
-                     request_.outgoing.valid() ? request_.outgoing.host() : std::string());
+  if (d.peer) return d.peer->pool_key;
+  std::string key(request_.scheme == "https" ? "s|" : "p|");
+  key.append(request_.host).append(":").append(std::to_string(request_.port));
+  if (request_.outgoing.valid()) key.append("|").append(request_.outgoing.host());
+  return key;
 }
 
 ConnectTarget Fetch::target_of(const icp::Destination& d) const {
@@ -296,7 +299,7 @@ void Fetch::release_connection(bool reusable) {
   // Nothing may wait behind the reply: it would be the answer to another's request, and no event would tell of it.
   if (char extra; reusable && !drained_) reusable = connection_->stream->read(&extra, 1).status == net::IoStatus::again;
   if (reusable) {
-    connection_->pool_key = pool_key(destination_);
+    if (connection_->pool_key.empty()) connection_->pool_key = pool_key(destination_);
     upstream_.pool.put(std::move(connection_), s.server_idle_pconn_timeout, s.pconn_lifetime);
   } else {
     upstream_.pool.ended(*connection_);
