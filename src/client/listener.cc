@@ -110,7 +110,9 @@ void Listener::on_event(uint32_t) {
     if (fd_ < 0) return;
   }
   resume_.cancel();
-  worker_.loop.defer([this] { if (fd_ >= 0) on_event(EPOLLIN); });
+  worker_.loop.defer([this, alive = std::weak_ptr<bool>(alive_)] {   // a reload may drop the port in this very turn
+    if (!alive.expired() && fd_ >= 0) on_event(EPOLLIN);
+  });
 }
 
 // Out of descriptors: those who wait stay in the backlog for a moment.

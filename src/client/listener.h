@@ -33,6 +33,7 @@ class Listener final : net::Watcher {
   net::Address address_;
   int fd_ = -1;
   bool started_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   net::FunctionTimer resume_;
 };
 
