@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/bind.h"
+#include "http/uri.h"
 #include "net/tls_options.h"
 
 namespace loligo::icp {
@@ -51,8 +52,9 @@ void tls(Context& c, std::string_view) { c.peer.tls = true; }
 void front_end_https(Context& c, std::string_view value) {
   c.peer.front_end_https = value == "auto" ? Peer::FrontEndHttps::automatic : value == "off" ? Peer::FrontEndHttps::off : Peer::FrontEndHttps::on;
 }
+// Blanks and the like in a password are written %20.
 void login(Context& c, std::string_view value) {
-  c.peer.login = value;
+  c.peer.login = http::percent_decode(value).value_or(std::string(value));
   if (value.starts_with("NEGOTIATE")) c.problems.warning(c.place, "login=NEGOTIATE has no effect yet: the peer gets no credentials");
 }
 void without_effect(Context& c, std::string_view) { c.problems.warning(c.place, "this option has no effect yet"); }
@@ -176,9 +178,10 @@ void parse_cache_peer(const Statement& s, void* settings, Problems& problems) {
 void dump_cache_peers(const config::Directive& self, const void* settings, std::string& out) {
   for (const Peer& p : static_cast<const Settings*>(settings)->peers) {
     std::string value = p.original;
-    size_t colon = p.login.find(':');
-    size_t at = value.find("login=" + p.login);
-    if (colon != p.login.npos && at != value.npos) value.replace(at + 6 + colon + 1, p.login.size() - colon - 1, "XXXXXXXXXX");
+    for (size_t at = value.find(" login="); at != value.npos; at = value.find(" login=", at + 7)) {
+      size_t end = std::min(value.find_first_of(" \t", at + 7), value.size()), colon = value.find(':', at);
+      if (colon < end) value.replace(colon + 1, end - colon - 1, "XXXXXXXXXX");
+    }
     config::dump_line(self, value, out);
   }
 }

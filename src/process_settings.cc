@@ -29,7 +29,7 @@ constexpr Directive kDirectives[] = {
     text<&ProcessSettings::cache_effective_group>("cache_effective_group", "group", "none", "The group to become; by default those of cache_effective_user."),
     text<&ProcessSettings::coredump_dir>("coredump_dir", "path|none", "none", "The directory to change to, where a core file would be left."),
     text<&ProcessSettings::chroot>("chroot", "path", "none", "The directory to make the root after start."),
-    duration<&ProcessSettings::shutdown_lifetime>("shutdown_lifetime", "30 seconds", "How long requests under way may go on after SIGTERM."),
+    duration<&ProcessSettings::shutdown_lifetime>("shutdown_lifetime", "8 seconds", "How long requests under way may go on after SIGTERM. Less than the 10 seconds after which container engines kill; Squid waits 30."),
     custom("umask", "octal", "027", "Permissions that new files do not get.", parse_umask, dump_umask),
     accepted("cpu_affinity_map", "none", "the kernel places threads."),
     accepted("shared_memory_locking", "off", "the cache lies in the process's own memory."),

@@ -53,6 +53,7 @@ void WorkerThread::adopt(std::shared_ptr<const client::Snapshot> snapshot) {
   // A pointer of this worker's own: its reference count is on no other's cache line.
   auto own = std::make_shared<std::shared_ptr<const client::Snapshot>>(snapshot);
   worker.snapshot = std::shared_ptr<const client::Snapshot>(own, own->get());
+  ++worker.generation;
   upstream.routing = snapshot->routing;
   upstream.policy = snapshot->policy;
   log.adopt(snapshot->log_plan);
@@ -98,7 +99,7 @@ std::vector<std::string> Service::prepare() {
   }
   snapshot_ = build_snapshot(settings_, peers_, access_log_, problems, failures);
   for (auto& p : problems.list())
-    if (p.severity == config::Severity::error) failures.push_back(fmt::format("{}:{}: {}", p.place.file, p.place.line, p.message));
+    if (p.severity == config::Severity::error || p.severity == config::Severity::restricts) failures.push_back(fmt::format("{}:{}: {}", p.place.file, p.place.line, p.message));
   if (!snapshot_ || !failures.empty()) return failures;
   if (snapshot_->ports.empty()) return {"no http_port or https_port line: there is nothing to listen on"};
 
@@ -170,6 +171,7 @@ int Service::run(Readiness& readiness) {
     };
     worker->second.call = [this, worker] {
       worker->log.flush();
+      worker->worker.end_old_connections();
       if (worker == workers_[0].get()) every_second();
       worker->loop.arm(worker->second, base::Milliseconds(1000));
     };
@@ -249,6 +251,7 @@ void Service::reconfigure() {
     check_outside(*settings, problems);
     bool ok = may_start(problems);
     if (ok) snapshot = build_snapshot(*settings, peers_, access_log_, problems, complaints);
+    if (!complaints.empty()) snapshot.reset();   // a log that cannot be opened
     for (auto& p : problems.list())
       if (p.severity == config::Severity::error || p.severity == config::Severity::restricts || !ok)
         complaints.push_back(fmt::format("{}:{}:{}: {}", p.place.file, p.place.line, p.place.column, p.message));

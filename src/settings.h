@@ -34,7 +34,7 @@ struct ProcessSettings {
   std::string pid_filename;                  // empty = none
   std::string cache_effective_user, cache_effective_group;  // empty = as started / the user's groups
   std::string coredump_dir, chroot;          // empty = none
-  base::Milliseconds shutdown_lifetime{30'000};
+  base::Milliseconds shutdown_lifetime{8'000};
   int umask = 027;
 };
 

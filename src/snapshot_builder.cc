@@ -92,14 +92,18 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   for (auto& line : settings.log.access_logs)
     s->log_conditions.push_back(access::Rules::compile_conditions(line.statement, line.first_acl, acls, problems));
   compile_ports(*s, problems);
-  s->routing = std::make_shared<server::Routing>(server::Routing::compile(settings.server, settings.icp, acls, peers, problems));
+  auto routing = std::make_shared<server::Routing>(server::Routing::compile(settings.server, settings.icp, acls, peers, problems));
+  routing->write_timeout = settings.client.write_timeout;
+  s->routing = routing;
   auto policy = std::make_shared<cache::Policy>(cache::Policy::compile(settings.cache, acls, problems));
   policy->read_ahead_gap = settings.server.read_ahead_gap < 0 ? 1 << 20 : uint64_t(settings.server.read_ahead_gap);
   policy->memory_enabled = settings.store.cache_mem > 0 && settings.store.maximum_object_size_in_memory != 0;
   s->policy = policy;
+  s->check_hostnames = settings.net.check_hostnames;
+  s->allow_underscore = settings.net.allow_underscore;
   s->purge_enabled = acls.has_purge_method();
   s->shutdown_lifetime = settings.process.shutdown_lifetime;
-  if (problems.has(config::Severity::error)) return nullptr;
+  if (problems.has(config::Severity::error) || problems.has(config::Severity::restricts)) return nullptr;
   s->log_plan = access_log.plan(settings.log, log_failures);
   return s;
 }

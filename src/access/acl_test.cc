@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(times_are_local) {
 
 BOOST_AUTO_TEST_CASE(random_keeps_its_probability) {
   Sample sample;
-  for (auto [acl, least, most] : {std::tuple{"0.25", 4500, 5500}, {"1/4", 4500, 5500}, {"1:3", 4500, 5500}, {"3:1", 14500, 15500}, {"0.9", 17600, 18400}}) {
+  for (auto [acl, least, most] : {std::tuple{"0.25", 4500, 5500}, {"1/4", 4500, 5500}, {"1:3", 4500, 5500}, {"3:1", 14500, 15500}, {"0.9", 17600, 18400}, {"1/1", 20000, 20000}, {"0", 0, 0}}) {
     Configuration c(std::string("acl r random ") + acl + "\nhttp_access allow r");
     BOOST_TEST(c.clean());
     int count = 0;

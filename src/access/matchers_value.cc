@@ -291,13 +291,13 @@ class RandomMatcher final : public Matcher {
   void add(const Arguments& arguments, Surroundings& around) override {
     for (size_t i = arguments.first; i < arguments.size(); ++i) {
       double chance = read(arguments.word(i).text);
-      if (!(chance > 0 && chance < 1)) around.problems.error(arguments.at(i), "\"" + arguments.word(i).text + "\" is not a probability between 0 and 1", "write it like 0.25, 1/4 or 1:3");
-      else chances_.push_back(uint32_t(chance * 4294967296.0));
+      if (!(chance >= 0 && chance <= 1)) around.problems.error(arguments.at(i), "\"" + arguments.word(i).text + "\" is not a probability from 0 to 1", "write it like 0.25, 1/4 or 1:3");
+      else chances_.push_back(uint64_t(chance * 4294967296.0));
     }
   }
   bool empty() const override { return chances_.empty(); }
   Match match(const Context&) const override {
-    for (uint32_t chance : chances_)
+    for (uint64_t chance : chances_)
       if (next_random() < chance) return Match::yes;
     return Match::no;
   }
@@ -315,7 +315,7 @@ class RandomMatcher final : public Matcher {
     if (!number(std::string_view(text).substr(split + 1), second) || first < 0 || second <= 0) return -1;
     return text[split] == '/' ? first / second : first / (first + second);
   }
-  std::vector<uint32_t> chances_;  // of 2^32
+  std::vector<uint64_t> chances_;  // of 2^32
 };
 
 }  // namespace

@@ -96,6 +96,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   response->url = a.url;
   write_stored_head(head, bytes, a.length, response->head, response->first_only);
   index_head(*response);
+  response->by_http10 = head.minor_version() == 0;
   response->content_length = a.length;
   response->lifetimes = lifetimes;
   response->rule = rule;
@@ -133,6 +134,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
     fresh->rule = policy.refresh_patterns.match(a.url);
     fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time);
   }
+  fresh->by_http10 = update.minor_version() == 0;
   fresh->content_length = old.content_length;
   fresh->vary_names = old.vary_names;
   fresh->selecting_key = old.selecting_key;

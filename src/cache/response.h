@@ -25,6 +25,7 @@ struct Response final : store::Object {
   std::string head;
   std::string first_only;       // field lines for the client whose request fetched it: Set-Cookie, Age as received
   int status = 0;
+  bool by_http10 = false;       // the message came as HTTP/1.0: Via says so
   uint64_t content_length = store::kUnknownLength;   // of the body, when the head told it
   std::string_view etag, last_modified, content_type, date_text;
   bool has_date = false;

@@ -27,8 +27,10 @@ Connection::Connection(Worker& worker, std::unique_ptr<net::Stream> stream, cons
   worker_.connections = this;
   ++worker_.connection_count;
   accepted_ms_ = worker_.loop.now_ms();
-  if (worker_.snapshot->settings.client_db) {
-    row_ = &worker_.clients.row(client_);
+  generation_ = worker_.generation;
+  const Settings& settings = worker_.snapshot->settings;
+  if (settings.client_db) row_ = &worker_.clients.row(client_);
+  if (settings.client_db || settings.client_ip_max_connections >= 0) {
     open_ = worker_.connection_counts.of(client_);
     open_->fetch_add(1, std::memory_order_relaxed);
   }
@@ -43,6 +45,10 @@ void Connection::accept(Worker& worker, std::unique_ptr<net::Stream> stream, con
                         std::shared_ptr<const PortContext> port) {
   // Linked into the worker's list by its constructor; destroy() takes it back.
   Connection* c = std::make_unique<Connection>(worker, std::move(stream), client, local, std::move(port)).release();
+  if (int most = worker.snapshot->settings.client_ip_max_connections; most >= 0 && c->client_connections() > most) {
+    base::log_event(base::Section::client, 2, "{} has {} connections already: closed", client.text(), most);
+    return c->destroy();
+  }
   if (c->stream_->is_tls()) {
     c->state_ = State::handshake;
     worker.loop.arm(*c, worker.snapshot->settings.request_start_timeout);
@@ -93,6 +99,15 @@ void Connection::close_now() {
   destroy();
 }
 
+// client_lifetime is over, whatever is under way. An answer cut here must not look whole.
+void Connection::end_of_life() {
+  if (state_ == State::closed) return;
+  if (relay_ && transaction_) transaction_->tunnel_ended(server::Relay::End::idle_timeout);
+  else if (transaction_) transaction_->client_left(true);
+  if (out_) reset_ = true;
+  destroy();
+}
+
 void Connection::drain() {
   close_ = true;
   if (idle() && state_ == State::reading) destroy();
@@ -115,7 +130,8 @@ void Connection::on_event(uint32_t events) {
   const bool input = events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
   // Noted first: the reply may end below, and no second event tells of the request that waits behind it.
   if (input) more_input_ = true;
-  if (out_ && (events & EPOLLOUT)) {
+  // Under TLS a write may have waited for something to read.
+  if (out_ && ((events & EPOLLOUT) || stream_->is_tls())) {
     if (pump_output()) return;
     if (state_ == State::closed) return;
   }
@@ -173,7 +189,7 @@ void Connection::read_input() {
     size_t want = worker_.scratch.size();
     if (body) {
       want = std::min(want, request_body_->space());
-      if (want == 0) return;             // body_space() goes on
+      if (want == 0) return cancel();    // the server is the slow one; body_space() goes on
     }
     worker_.loop.counters().sock_reads.add();
     net::IoResult r = stream_->read(worker_.scratch.data(), want);
@@ -216,15 +232,18 @@ void Connection::read_input() {
 
 // Uses bytes that have been read: request heads and bodies, in turn. What cannot be used now goes to input_.
 void Connection::process(std::string_view bytes) {
-  std::string joined;
-  if (!input_.empty()) {
-    joined = std::exchange(input_, {});
-    joined.append(bytes);
-    bytes = joined;
-  }
   const Settings& settings = worker_.snapshot->settings;
   http::HeadLimits limits;
   limits.max_bytes = uint32_t(std::clamp<int64_t>(settings.request_header_max_size, 1024, 1 << 24));
+  std::string joined;
+  if (!input_.empty()) {
+    const size_t seen = input_.size();
+    input_.append(bytes);
+    // A head that comes in drops is not judged from its start at each of them.
+    if (head_begun_ && input_.size() < limits.max_bytes && !http::may_end_head(input_.data(), seen, input_.size())) return;
+    joined = std::exchange(input_, {});
+    bytes = joined;
+  }
   in_process_ = true;
   while (!bytes.empty() && state_ == State::reading && !relay_) {
     if (ingest_ && !ingest_->done) {
@@ -250,6 +269,7 @@ void Connection::process(std::string_view bytes) {
     }
     transaction_ = std::move(t);
     ++requests_;
+    if (generation_ != worker_.generation) [[unlikely]] find_port();
     head_begun_ = false;
     cancel();
     if (parsed == http::ParseState::failed) {
@@ -264,7 +284,16 @@ void Connection::process(std::string_view bytes) {
     if (transaction_ && transaction_->done()) end_transaction();
   }
   in_process_ = false;
-  if (state_ == State::reading && !bytes.empty()) input_.assign(bytes);
+  if (state_ != State::reading || bytes.empty()) return;
+  if (bytes.size() == joined.size()) input_ = std::move(joined);
+  else input_.assign(bytes);
+}
+
+// After a reload our port has new options and texts; one that is no longer configured keeps its old ones.
+void Connection::find_port() {
+  generation_ = worker_.generation;
+  for (auto& port : worker_.snapshot->ports)
+    if (port->config.port == port_->config.port && port->config.host == port_->config.host) port_ = port;
 }
 
 void Connection::bad_request(const http::Head& head, std::string_view bytes) {
@@ -361,6 +390,7 @@ std::string_view Connection::take_body(std::string_view bytes) {
 
 void Connection::body_space() {
   if (!ingest_ || ingest_->done || state_ != State::reading) return;
+  worker_.loop.arm(*this, worker_.snapshot->settings.request_timeout);
   worker_.loop.defer([reader = reader_ ? reader_ : (reader_ = std::make_shared<BodyReader>(worker_.loop, this))] {
     if (Connection* c = reader->connection; c && c->ingest_ && !c->ingest_->done && c->more_input_) c->read_input();
   });

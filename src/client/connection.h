@@ -78,6 +78,8 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   uint64_t total_in() const { return total_in_; }
   uint64_t total_out() const { return total_out_; }
   bool idle() const { return !transaction_ && input_.empty(); }
+  void end_of_life();
+  int64_t accepted_ms() const { return accepted_ms_; }
   void drain();                                                // close when idle, now or after the current reply
 
  private:
@@ -101,6 +103,7 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   void process(std::string_view bytes);
   void begin_request(const char* bytes, const http::Head&, std::string_view rest);
   std::string_view take_body(std::string_view bytes);
+  void find_port();
   void bad_request(const http::Head&, std::string_view bytes);
   void after_request();
   void continue_input();
@@ -134,6 +137,7 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   bool registered_ = false, close_ = false, reset_ = false, head_begun_ = false, read_ended_ = false;
   bool in_process_ = false, more_input_ = false;
   uint32_t requests_ = 0;
+  unsigned generation_ = 0;         // of the worker's snapshot when port_ was looked up
   uint64_t bytes_sent_ = 0, total_in_ = 0, total_out_ = 0;
   int64_t accepted_ms_ = 0;
   int64_t discarded_ = 0;

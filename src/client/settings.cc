@@ -10,8 +10,6 @@ using namespace config;
 
 constexpr Choice<ForwardedFor> kForwardedFor[] = {{"on", ForwardedFor::on}, {"off", ForwardedFor::off}, {"transparent", ForwardedFor::transparent},
                                                   {"delete", ForwardedFor::remove}, {"truncate", ForwardedFor::truncate}};
-constexpr Choice<UriWhitespace> kUriWhitespace[] = {{"strip", UriWhitespace::strip}, {"deny", UriWhitespace::deny}, {"allow", UriWhitespace::allow},
-                                                    {"encode", UriWhitespace::encode}, {"chop", UriWhitespace::chop}};
 
 // NAME VALUE, the value to the end of the line or one quoted string.
 template <auto Member>
@@ -61,7 +59,6 @@ constexpr Directive kDirectives[] = {
     bytes<&Settings::request_header_max_size, 1024>("request_header_max_size", "64 KB", "The largest head of a request."),
     bytes<&Settings::request_body_max_size, 1024, true>("request_body_max_size", "0 KB", "The largest body of a request; 0 = no limit."),
     bytes<&Settings::client_request_buffer_max_size, 1024>("client_request_buffer_max_size", "512 KB", "How much of a request is held in memory at a time. Larger than request_header_max_size."),
-    integer<&Settings::pipeline_prefetch>("pipeline_prefetch", "0", "How many further requests of a connection are worked on before the first is answered."),
     duration<&Settings::request_timeout>("request_timeout", "5 minutes", "How long a client may take to send the whole head of a request."),
     duration<&Settings::request_start_timeout>("request_start_timeout", "5 minutes", "How long a new connection may wait before its first byte."),
     duration<&Settings::client_idle_pconn_timeout>("client_idle_pconn_timeout persistent_request_timeout", "2 minutes", "How long an idle client connection is kept after a reply."),
@@ -80,11 +77,11 @@ constexpr Directive kDirectives[] = {
     addition<&Settings::request_header_add>("request_header_add", "A field to add to forwarded requests, where the ACLs match. The value may hold the codes of logformat."),
     addition<&Settings::reply_header_add>("reply_header_add", "A field to add to replies, where the ACLs match. The value may hold the codes of logformat."),
     named_rules<&Settings::http_upgrade_request_protocols>("http_upgrade_request_protocols", "none", "Which protocols a client may switch to with Upgrade, by name, or OTHER for those without a line. Without a line Upgrade is removed."),
-    choice<&Settings::uri_whitespace, kUriWhitespace>("uri_whitespace", "strip|deny|allow|encode|chop", "strip", "What happens to blanks inside a request's URL."),
     text<&Settings::visible_hostname>("visible_hostname", "name", "none", "The proxy's name in Via and on error pages; by default the machine's."),
     text<&Settings::unique_hostname>("unique_hostname", "name", "none", "The name by which the proxy recognises its own requests, where several share a visible_hostname."),
     words<&Settings::hostname_aliases>("hostname_aliases", "name ...", "none", "Further names of this proxy."),
     flag<&Settings::client_db>("client_db", "on", "Count requests and connections by client address: the page client_list and the ACL maxconn."),
+    integer<&Settings::client_ip_max_connections, -1>("client_ip_max_connections", "-1", "The most connections that one client address may have open; further ones are closed at once. -1 = no limit."),
     flag<&Settings::global_internal_static>("global_internal_static", "on", "Answer /squid-internal- paths whatever host the request names."),
     text<&Settings::cache_mgr>("cache_mgr", "address", "webmaster", "The e-mail address on error pages."),
     flag<&Settings::httpd_suppress_version_string>("httpd_suppress_version_string", "off", "Leave the version out of error pages and fields."),
@@ -100,7 +97,6 @@ constexpr Directive kDirectives[] = {
     restricting("reply_body_max_size", "none", "larger replies would reach clients.", no_limit),
     restricting("follow_x_forwarded_for", "deny all", "rules would see the address of the proxy in front in place of the client's, which may be one they allow.", says_deny_all),
     restricting("proxy_protocol_access", "none", "clients are known by the load balancer's address without it.", says_deny_all),
-    restricting("client_ip_max_connections", "-1", "clients could open more connections.", says_off),
     restricting("on_unsupported_protocol", "none", "it decides about traffic that is not HTTP on intercepted ports."),
     restricting("ssl_bump", "none", "it decides which TLS connections are looked into or ended.", [](const Statement& s) {
       return !s.words.empty() && (s.words[0].text == "none" || s.words[0].text == "splice" || s.words[0].text == "peek"); }),
@@ -128,7 +124,9 @@ constexpr Directive kDirectives[] = {
     accepted("tproxy_uses_indirect_client", "off", "it belongs to follow_x_forwarded_for."),
     accepted("client_dst_passthru", "on", "it belongs to intercepted ports."),
     accepted("ftp_port", "none", "FTP clients are not served."),
+    accepted("pipeline_prefetch", "0", "requests that a client sends without waiting are answered one after the other."),
     accepted("relaxed_header_parser", "on", "heads are judged strictly, with the harmless liberties of RFC 9112 alone."),
+    accepted("uri_whitespace", "strip", "a request whose URL holds a blank is refused, as RFC 9112 section 3.2 advises: its parts could be read in two ways."),
     accepted("force_request_body_continuation", "none", "100 Continue comes from the server."),
     accepted("note", "none", "transactions carry no notes."),
     accepted("httpd_accel_surrogate_id", "none", "Surrogate-Control is passed on unread."),

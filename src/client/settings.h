@@ -50,7 +50,6 @@ struct HeaderAddition {
 };
 
 enum class ForwardedFor : unsigned char { on, off, transparent, remove, truncate };
-enum class UriWhitespace : unsigned char { strip, deny, allow, encode, chop };
 
 struct Settings {
   using Statements = std::vector<config::Statement>;
@@ -60,7 +59,6 @@ struct Settings {
   int64_t request_header_max_size = 65536;
   int64_t request_body_max_size = -1;
   int64_t client_request_buffer_max_size = 512 * 1024;
-  int pipeline_prefetch = 0;
 
   base::Milliseconds request_timeout{300'000}, request_start_timeout{300'000}, client_idle_pconn_timeout{120'000};
   base::Milliseconds write_timeout{900'000}, client_lifetime{86'400'000};
@@ -72,10 +70,10 @@ struct Settings {
   std::vector<HeaderReplacement> request_header_replace, reply_header_replace;
   std::vector<HeaderAddition> request_header_add, reply_header_add;
   Statements http_upgrade_request_protocols;                          // PROTOCOL allow|deny acl ...
-  UriWhitespace uri_whitespace = UriWhitespace::strip;
 
   std::string visible_hostname, unique_hostname;                      // empty = the machine's name
   std::vector<std::string> hostname_aliases;
+  int client_ip_max_connections = -1;                                 // -1 = no limit
   bool client_db = true, global_internal_static = true;
 
   std::string cache_mgr, error_directory, error_default_language, err_page_stylesheet, err_html_text;

@@ -25,6 +25,7 @@ struct PortContext {
   std::shared_ptr<const net::TlsServerContext> tls;  // null = plain
   // "X-Cache: HIT from h\r\nX-Cache-Lookup: HIT from h:3128\r\nVia: 1.1 h (loligo/0.1.0)\r\n" and so on, by outcome.
   std::string hit_fields, miss_fields, none_fields;
+  std::string hit_fields_http10, miss_fields_http10;  // for responses that came as HTTP/1.0
 };
 
 struct Snapshot {
@@ -43,8 +44,9 @@ struct Snapshot {
   std::shared_ptr<const server::Routing> routing;
   std::shared_ptr<const cache::Policy> policy;
   log::LogPlanPtr log_plan;
+  bool check_hostnames = false, allow_underscore = true;   // of the net room's settings
   bool purge_enabled = false;                        // some ACL names the method PURGE
-  base::Milliseconds shutdown_lifetime{30'000};
+  base::Milliseconds shutdown_lifetime{8'000};
 };
 
 // The value of X-Cache and the like when the port is known.

@@ -100,8 +100,12 @@ Target accelerated(const Port& port, std::string_view target, std::string_view h
 
 }  // namespace
 
-Target effective_target(const Port& port, http::Method method, std::string_view target, std::string_view host, uint16_t local_port,
-                        UriWhitespace) {
+bool host_name_fits(std::string_view host, bool underscores) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789.-:_";
+  return host.find_first_not_of(kAllowed.substr(0, kAllowed.size() - !underscores)) == host.npos;
+}
+
+Target effective_target(const Port& port, http::Method method, std::string_view target, std::string_view host, uint16_t local_port) {
   if (method == http::Method::connect && port.mode != Port::Mode::accel) return tunnel(target);
   if (method == http::Method::connect) return failed(TargetError::bad_url, target);
   if (target.empty()) return failed(TargetError::bad_url, target);

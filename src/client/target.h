@@ -31,7 +31,10 @@ struct Target {
   std::string userinfo;          // of an absolute URI; becomes Authorization where the request has none
 };
 
+// check_hostnames: letters, digits, dots, hyphens and colons (of an IPv6 address) alone; maybe underscores.
+bool host_name_fits(std::string_view host, bool underscores);
+
 // `host` is the value of the Host field ("" if absent). `local_port` for vport.
-Target effective_target(const Port&, http::Method, std::string_view target, std::string_view host, uint16_t local_port, UriWhitespace);
+Target effective_target(const Port&, http::Method, std::string_view target, std::string_view host, uint16_t local_port);
 
 }  // namespace loligo::client

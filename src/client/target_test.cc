@@ -22,7 +22,7 @@ Port accel_port() {
 }
 
 Target of(const Port& port, std::string_view target, std::string_view host = "", Method method = Method::get, uint16_t local_port = 3128) {
-  return effective_target(port, method, target, host, local_port, UriWhitespace::strip);
+  return effective_target(port, method, target, host, local_port);
 }
 
 const char* word(TargetError e) {

@@ -36,6 +36,7 @@ void Transaction::reset() {
   destinations_.clear();
   tunnel_destinations_.clear();
   next_tunnel_ = 0;
+  tunnel_tries_ = 0;
   step_ = Step::idle;
   close_ = malformed_ = collapsed_ = cacheable_request_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
   flights_followed_ = 0;
@@ -77,7 +78,7 @@ void Transaction::begin(Connection& connection, const char* bytes, const http::F
 
   const PortContext& port = connection.port();
   target_ = effective_target(port.config, head.method(), head.target().in(bytes), head.value(FieldId::host, bytes),
-                             connection.local().port(), snapshot_->settings.uri_whitespace);
+                             connection.local().port());
   switch (target_.error) {
     case TargetError::none: break;
     case TargetError::bad_url: case TargetError::bad_authority: case TargetError::missing_site:
@@ -85,6 +86,7 @@ void Transaction::begin(Connection& connection, const char* bytes, const http::F
       return error(ErrorId::invalid_url, 400);
     case TargetError::unsupported_scheme: return error(ErrorId::unsup_req, 501);
   }
+  if (snapshot_->check_hostnames && !host_name_fits(target_.host, snapshot_->allow_underscore)) return error(ErrorId::invalid_url, 400);
   step_ = Step::access;
   run();
   if (!done() && !kept_) keep();

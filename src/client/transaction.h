@@ -72,6 +72,7 @@ class Transaction final : server::FetchOwner {
   void begin_tunnel();
   void tunnel_next();
   void tunnel_connected(server::ServerConnectionPtr);
+  void tunnel_failed(server::FetchError, std::string detail, int system_error);
   void look_up();
   void serve_hit(cache::ResponseRef, int64_t age, log::ResultTag);
   void revalidate_in_background(cache::ResponseRef);
@@ -91,6 +92,7 @@ class Transaction final : server::FetchOwner {
   void append_connection(std::string& tail);
   void filtered_head(const cache::Response&, bool from_cache, std::string& out);
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
+  void failure_page(server::FetchError, std::string_view detail, int system_error);
   void deny(const access::Verdict&, ErrorId = ErrorId::access_denied);
   void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {});
   void send(Reply&&);
@@ -122,6 +124,7 @@ class Transaction final : server::FetchOwner {
   std::unique_ptr<server::Connector> connector_;   // of a tunnel
   std::vector<icp::Destination> tunnel_destinations_;
   size_t next_tunnel_ = 0;
+  unsigned tunnel_tries_ = 0;
   std::unique_ptr<TunnelPeer> tunnel_peer_;
   std::string early_bytes_, upgrade_reply_;
   std::shared_ptr<FlightCell> flight_;

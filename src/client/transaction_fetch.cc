@@ -166,7 +166,9 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.destinations = icp::select(routing.peers, q);
   r.routing = snapshot_->routing;
   r.policy = snapshot_->policy;
-  r.outgoing = routing.outgoing_address(facts_);
+  if (!routing.outgoing_addresses.empty())
+    for (const icp::Destination& d : r.destinations) r.outgoing.push_back(routing.outgoing(facts_, d));
+  r.pool_for_nonretriable = !routing.pconn_for_nonretriable.empty() && routing.pconn_for_nonretriable.check_fast(facts_, false).allowed;
   return r;
 }
 
@@ -280,7 +282,8 @@ void Transaction::fetch_response(cache::ResponseRef response, server::Source sou
   if (done()) connection_->transaction_ended_late();
 }
 
-void Transaction::fetch_failed(server::FetchError failure, const server::FetchFacts& facts) {
+// What a client sees when no server could be reached, for a fetch or a tunnel.
+void Transaction::failure_page(server::FetchError failure, std::string_view detail, int system_error) {
   using server::FetchError;
   struct Row { FetchError failure; ErrorId page; int status; };
   static constexpr Row kRows[] = {
@@ -292,13 +295,17 @@ void Transaction::fetch_failed(server::FetchError failure, const server::FetchFa
       {FetchError::bad_reply, ErrorId::invalid_resp, 502},        {FetchError::reply_too_large, ErrorId::too_big, 502},
       {FetchError::forward_timeout, ErrorId::gateway_failure, 504}, {FetchError::gateway_loop, ErrorId::forwarding_denied, 403},
   };
+  const Row* row = &kRows[0];
+  for (auto& r : kRows) if (r.failure == failure) row = &r;
+  error(row->page, row->status, detail, system_error);
+}
+
+void Transaction::fetch_failed(server::FetchError failure, const server::FetchFacts& facts) {
   fetch_ = nullptr;
   fetch_facts_ = facts;
   code_ = facts.attempts && facts.server.valid() ? facts.code : log::HierarchyCode::none;
   if (stale_) tag_ = ResultTag::refresh_fail_err;
-  const Row* row = &kRows[0];
-  for (auto& r : kRows) if (r.failure == failure) row = &r;
-  error(row->page, row->status, facts.detail, facts.system_error);
+  failure_page(failure, facts.detail, facts.system_error);
   if (done()) connection_->transaction_ended_late();
 }
 

@@ -97,7 +97,8 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
     http::format_date(r->lifetimes.response_time, date);
     tail.append("Date: ").append(date, sizeof date).append("\r\n");
   }
-  tail.append(from_cache ? port.hit_fields : r || head.method() != Method::other ? port.miss_fields : port.none_fields);
+  if (r && r->by_http10) [[unlikely]] tail.append(from_cache ? port.hit_fields_http10 : port.miss_fields_http10);
+  else tail.append(from_cache ? port.hit_fields : r || head.method() != Method::other ? port.miss_fields : port.none_fields);
   append_cache_status(tail, from_cache, r);
 }
 

@@ -34,28 +34,16 @@ void Transaction::begin_tunnel() {
 void Transaction::tunnel_next() {
   icp::Destination d = tunnel_destinations_[next_tunnel_++];
   const server::Routing& routing = *snapshot_->routing;
-  server::ConnectTarget target;
-  target.stagger = routing.settings.happy_eyeballs_connect_timeout;
-  target.attempts_per_address = 1 + routing.settings.connect_retries;
-  target.local = routing.outgoing_address(facts_);
-  target.timeout = std::min(routing.settings.connect_timeout, routing.settings.forward_timeout);
+  base::Milliseconds left = routing.settings.forward_timeout - base::Milliseconds((worker_->loop.now_us() - started_steady_us_) / 1000);
+  if (left.count() <= 0) return tunnel_failed(server::FetchError::forward_timeout, {}, ETIMEDOUT);
+  server::ConnectTarget target = routing.connect_target(d, left);
+  target.max_attempts = unsigned(routing.settings.forward_max_tries) - std::min(tunnel_tries_, unsigned(routing.settings.forward_max_tries) - 1);
+  target.local = routing.outgoing(facts_, d);
   code_ = d.code;
   ++fetch_facts_.attempts;
-  if (d.peer) {
-    target.host = d.peer->config.host;
-    target.port = d.peer->config.http_port;
-    target.peer = d.peer->state;
-    target.peer_fail_limit = d.peer->config.connect_fail_limit;
-    if (auto it = routing.peer_tls.find(d.peer->config.name); d.peer->config.tls && it != routing.peer_tls.end()) {
-      target.tls = it->second;
-      target.tls_name = !d.peer->config.tls_settings.domain.empty() ? d.peer->config.tls_settings.domain : d.peer->config.host;
-    }
-    fetch_facts_.peer_host = d.peer->config.name;
-  } else {
-    target.host = target_.host;
-    target.port = target_.port;
-    fetch_facts_.peer_host = target_.host;
-  }
+  fetch_facts_.peer_host = d.peer ? d.peer->config.name : target_.host;
+  if (!d.peer) target.host = target_.host, target.port = target_.port;
+  if (d.peer && d.peer->config.tls && !target.tls) return tunnel_failed(server::FetchError::tls, "TLS to servers is switched off", 0);
   worker_->loop.counters().server_other_requests.add();
   connector_ = std::make_unique<server::Connector>(worker_->loop, worker_->resolver);
   connector_->start(std::move(target), [this, d](server::ConnectResult result) {
@@ -64,15 +52,10 @@ void Transaction::tunnel_next() {
     loop->delete_later(std::move(finished));
     if (result.dns_us >= 0) fetch_facts_.dns_us = result.dns_us;
     fetch_facts_.server = result.connection ? result.connection->address : result.last_address;
+    tunnel_tries_ += std::max(result.attempts, 1u);
     if (!result.connection) {
-      if (next_tunnel_ < tunnel_destinations_.size()) return tunnel_next();
-      worker_->loop.counters().server_other_errors.add();
-      if (!fetch_facts_.server.valid()) code_ = log::HierarchyCode::none;
-      bool dns = result.error == server::ConnectError::dns;
-      error(dns ? ErrorId::dns_fail : ErrorId::connect_fail, dns ? 502 : result.error == server::ConnectError::timeout ? 504 : 503, result.detail,
-            result.system_error);
-      if (done()) connection_->transaction_ended_late();
-      return;
+      if (next_tunnel_ < tunnel_destinations_.size() && tunnel_tries_ < unsigned(snapshot_->routing->settings.forward_max_tries)) return tunnel_next();
+      return tunnel_failed(server::fetch_error(result.error), result.detail, result.system_error);
     }
     fetch_facts_.local = result.connection->local;
     if (!d.peer) return tunnel_connected(std::move(result.connection));
@@ -99,6 +82,13 @@ void Transaction::tunnel_next() {
       if (done()) connection_->transaction_ended_late();
     });
   });
+}
+
+void Transaction::tunnel_failed(server::FetchError failure, std::string detail, int system_error) {
+  worker_->loop.counters().server_other_errors.add();
+  if (!fetch_facts_.server.valid()) code_ = log::HierarchyCode::none;
+  failure_page(failure, detail, system_error);
+  if (done() && !in_run_) connection_->transaction_ended_late();
 }
 
 void Transaction::tunnel_connected(server::ServerConnectionPtr server) {

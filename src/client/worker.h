@@ -46,6 +46,7 @@ struct Worker {
   std::shared_ptr<const Snapshot> snapshot;
   ManagerHandler manager;
   unsigned index = 0;
+  unsigned generation = 0;                     // of the snapshot: connections look for their port again when it changes
   bool draining = false;                       // shutting down: no connection persists
   uint64_t next_sequence = 0;
 
@@ -56,11 +57,14 @@ struct Worker {
   Connection* connections = nullptr;
   size_t connection_count = 0;
 
+  void end_old_connections();                  // client_lifetime; call about once a second
+
   // Transactions are large (a head's table of fields) and short: they are reused.
   std::unique_ptr<Transaction> take_transaction();
   void give_back(std::unique_ptr<Transaction>);
 
  private:
+  int64_t next_look_ms_ = 0;
   std::vector<std::unique_ptr<Transaction>> idle_transactions_;
 };
 

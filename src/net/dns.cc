@@ -197,10 +197,11 @@ void Resolver::reconfigure(const DnsSettings& settings, std::shared_ptr<const Ho
   State& state = *state_;
   state.settings = settings;
   state.read_hosts(std::move(hosts));
-  // Marks on names of the old hosts file go with it.
+  // Marks on names of the old hosts file go with it, and what is known of names that the new one knows better.
   for (auto at = state.addresses.entries().begin(); at != state.addresses.entries().end();) {
     AddressEntry& entry = *at++;
-    if (entry.answer && entry.answer->expires_ms == kNeverExpires && !entry.job) state.addresses.erase(entry);
+    const bool outdated = entry.answer && (entry.answer->expires_ms == kNeverExpires || state.hosts->find(entry.name));
+    if (outdated && !entry.job) state.addresses.erase(entry);
   }
   state.channel = std::make_unique<DnsChannel>(state.loop, state.settings);   // the old one drops its questions
   for (auto& entry : state.addresses.entries()) {

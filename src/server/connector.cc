@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/event_log.h"
 #include "net/tls.h"
@@ -72,7 +73,7 @@ void Connector::addresses_known(const net::Addresses& answer) {
 }
 
 void Connector::start_next() {
-  while (next_ < addresses_.size()) {
+  while (more_to_try()) {
     net::Address address = addresses_[next_++];
     address.set_port(target_.port);
     last_address_ = address;
@@ -90,8 +91,12 @@ void Connector::start_next() {
     auto connection = std::make_unique<ServerConnection>(loop_, std::move(stream), target_.peer);
     int one = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (target_.local.valid() && target_.local.family() == address.family())
-      ::bind(fd, target_.local.data(), target_.local.size());
+    // From another address than the one that was asked for, the server might let in what it should not.
+    if (const net::Address& local = target_.local.of(address.family()); local.valid() && ::bind(fd, local.data(), local.size()) != 0) {
+      last_error_ = errno;
+      base::log_event(base::Section::forwarding, 1, "tcp_outgoing_address {}: {}", local.host(), std::strerror(last_error_));
+      continue;
+    }
     loop_.counters().sock_connects.add();
     if (::connect(fd, address.data(), address.size()) != 0 && errno != EINPROGRESS) {
       last_error_ = errno;
@@ -100,7 +105,7 @@ void Connector::start_next() {
     }
     if (!loop_.add(fd, connection.get())) { last_error_ = errno; continue; }
     running_.push_back(std::make_unique<Attempt>(*this, address, std::move(connection)));
-    if (next_ < addresses_.size()) loop_.arm(stagger_, target_.stagger);
+    if (more_to_try()) loop_.arm(stagger_, target_.stagger);
     return;
   }
   if (running_.empty()) fail(last_tls_error_.empty() ? ConnectError::refused : ConnectError::tls, last_error_, last_tls_error_);

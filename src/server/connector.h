@@ -5,6 +5,8 @@
 // Owner: a fetch or tunnel; destroying the connector cancels everything. The
 // callback runs once, never from within start().
 #pragma once
+#include <sys/socket.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +20,15 @@ namespace loligo::net { class TlsClientContext; }
 
 namespace loligo::server {
 
+// What tcp_outgoing_address says for one connection, by family; invalid = any address of ours.
+struct OutgoingAddresses {
+  net::Address v4, v6;
+  const net::Address& of(int family) const { return family == AF_INET ? v4 : v6; }
+  void add(const net::Address& a) {   // the first of a family stands
+    if (net::Address& slot = a.family() == AF_INET ? v4 : v6; !slot.valid()) slot = a;
+  }
+};
+
 enum class ConnectError : unsigned char { none, dns, refused, timeout, tls, no_sockets };
 
 struct ConnectTarget {
@@ -28,7 +39,8 @@ struct ConnectTarget {
   base::Milliseconds timeout{60'000};     // for all attempts together
   base::Milliseconds stagger{250};
   int attempts_per_address = 1;           // 1 + connect_retries
-  net::Address local;                     // tcp_outgoing_address of the fitting family; invalid = any
+  unsigned max_attempts = 25;             // what forward_max_tries leaves, at least 1
+  OutgoingAddresses local;
   std::shared_ptr<icp::PeerState> peer;
   int peer_fail_limit = 10;
 };
@@ -52,6 +64,7 @@ class Connector {
  private:
   struct Attempt;
   void addresses_known(const net::Addresses&);
+  bool more_to_try() const { return next_ < addresses_.size() && attempts_ < target_.max_attempts; }
   void start_next();
   void attempt_failed(Attempt&, int error);
   void attempt_connected(Attempt&);

@@ -13,6 +13,12 @@ namespace loligo::server {
 
 using base::Milliseconds;
 
+FetchError fetch_error(ConnectError error) {
+  static constexpr FetchError kErrors[] = {FetchError::none, FetchError::dns, FetchError::connect, FetchError::connect_timeout,
+                                           FetchError::tls, FetchError::no_sockets};
+  return kErrors[unsigned(error)];
+}
+
 Fetch* Upstream::start(FetchRequest request, FetchOwner* owner) {
   fetches_.push_back(std::make_unique<Fetch>(*this, std::move(request), owner));
   Fetch* fetch = fetches_.back().get();
@@ -63,7 +69,7 @@ void Fetch::try_next() {
   if (state_ == State::done) return;
   connector_.reset();
   if (loop_.now_ms() - started_ms_ >= request_.routing->settings.forward_timeout.count()) return fail(FetchError::forward_timeout, ETIMEDOUT);
-  if (next_destination_ >= request_.destinations.size()) {
+  if (!more_destinations()) {
     if (facts_.attempts == 0) return fail(FetchError::cannot_forward);
     return fail(FetchError::connect, facts_.system_error, facts_.detail);
   }
@@ -73,39 +79,31 @@ void Fetch::try_next() {
 
 // What a connection may be reused for: the same peer, or the same origin from the same address of ours.
 std::string Fetch::pool_key(const icp::Destination& d) const {
-  if (d.peer) return d.peer->pool_key;
-  std::string key(request_.scheme == "https" ? "s|" : "p|");
-  key.append(request_.host).append(":").append(std::to_string(request_.port));
-  if (request_.outgoing.valid()) key.append("|").append(request_.outgoing.host());
+  std::string key;
+  if (d.peer) key = d.peer->pool_key;
+  else key.append(request_.scheme == "https" ? "s|" : "p|").append(request_.host).append(":").append(std::to_string(request_.port));
+  if (request_.outgoing.empty()) return key;
+  OutgoingAddresses from = outgoing();
+  for (const net::Address& a : {from.v4, from.v6})
+    if (a.valid()) key.append("|").append(a.host());
   return key;
 }
 
 ConnectTarget Fetch::target_of(const icp::Destination& d) const {
-  const Settings& s = request_.routing->settings;
-  ConnectTarget t;
-  t.stagger = s.happy_eyeballs_connect_timeout;
-  t.attempts_per_address = 1 + s.connect_retries;
-  t.local = request_.outgoing;
-  Milliseconds limit = s.connect_timeout;
-  if (d.peer) {
-    const icp::Peer& peer = d.peer->config;
-    t.host = peer.host;
-    t.port = peer.http_port;
-    t.peer = d.peer->state;
-    t.peer_fail_limit = peer.connect_fail_limit;
-    limit = peer.connect_timeout.count() ? peer.connect_timeout : request_.routing->peers.peer_connect_timeout;
-    if (peer.tls) {
-      auto it = request_.routing->peer_tls.find(peer.name);
-      if (it != request_.routing->peer_tls.end()) t.tls = it->second;
-      t.tls_name = !peer.tls_settings.domain.empty() ? peer.tls_settings.domain : peer.host;
-    }
-  } else {
+  const Routing& routing = *request_.routing;
+  ConnectTarget t = routing.connect_target(d, routing.settings.forward_timeout - Milliseconds(loop_.now_ms() - started_ms_));
+  t.max_attempts = std::max(unsigned(routing.settings.forward_max_tries) - tries_, 1u);
+  t.local = outgoing();
+  if (!d.peer) {
     t.host = request_.host;
     t.port = request_.port;
-    if (request_.scheme == "https") t.tls = request_.routing->outgoing_tls, t.tls_name = request_.host;
+    if (request_.scheme == "https") t.tls = routing.outgoing_tls, t.tls_name = request_.host;
   }
-  t.timeout = std::min(limit, s.forward_timeout - Milliseconds(loop_.now_ms() - started_ms_));
   return t;
+}
+
+bool Fetch::more_destinations() const {
+  return next_destination_ < request_.destinations.size() && tries_ < unsigned(request_.routing->settings.forward_max_tries);
 }
 
 namespace {
@@ -122,8 +120,9 @@ void Fetch::connect(const icp::Destination& d) {
   facts_.peer_host = d.peer ? d.peer->config.name : request_.host;
   ++facts_.attempts;
   state_ = State::connecting;
-  if (allow_pool_ && retriable(request_.method) && !request_.body && request_.upgrade.empty()) {
-    if (ServerConnectionPtr pooled = upstream_.pool.take(pool_key(d))) return connected(std::move(pooled), true);
+  bool repeatable = retriable(request_.method) && !request_.body;
+  if (allow_pool_ && (repeatable || request_.pool_for_nonretriable) && request_.upgrade.empty()) {
+    if (ServerConnectionPtr pooled = upstream_.pool.take(pool_key(d))) return ++tries_, connected(std::move(pooled), true);
   }
   ConnectTarget target = target_of(d);
   bool wants_tls = d.peer ? d.peer->config.tls : request_.scheme == "https";
@@ -135,18 +134,17 @@ void Fetch::connect(const icp::Destination& d) {
   connector_->start(std::move(target), [this](ConnectResult result) {
     if (state_ == State::done) return;   // given up earlier in this turn
     if (result.dns_us >= 0) facts_.dns_us = result.dns_us;
+    tries_ += std::max(result.attempts, 1u);
     if (result.connection) return connected(std::move(result.connection), false);
     if (result.last_address.valid()) facts_.server = result.last_address;
     facts_.system_error = result.system_error;
     facts_.detail = result.detail;
-    if (next_destination_ < request_.destinations.size()) {
+    if (more_destinations()) {
       // From a fresh stack: the connector is still below us.
       loop_.defer([self = self_] { if (*self) (*self)->try_next(); });
       return;
     }
-    static constexpr FetchError kErrors[] = {FetchError::none, FetchError::dns, FetchError::connect, FetchError::connect_timeout,
-                                             FetchError::tls, FetchError::no_sockets};
-    fail(kErrors[unsigned(result.error)], result.system_error, result.detail);
+    fail(fetch_error(result.error), result.system_error, result.detail);
   });
 }
 
@@ -175,14 +173,15 @@ void Fetch::connected(ServerConnectionPtr connection, bool reused) {
 
 void Fetch::on_event(uint32_t events) {
   if (!connection_) return;
-  if ((events & EPOLLOUT) && !request_sent()) flush();
+  // Under TLS a write may have waited for something to read.
+  if (((events & EPOLLOUT) || connection_->stream->is_tls()) && !request_sent()) flush();
   if (connection_ && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))) read_some();
 }
 
 void Fetch::timed_out() {
   if (state_ == State::body && paused_) return check_reader();
   if (reply_begun_ || state_ == State::body) return connection_lost(FetchError::read_timeout, ETIMEDOUT);
-  fail(FetchError::read_timeout, ETIMEDOUT);
+  fail(write_blocked_ ? FetchError::write : FetchError::read_timeout, ETIMEDOUT);
 }
 
 // The body has no room: whom do we wait for? Nobody, or one that holds the others back?
@@ -208,7 +207,7 @@ void Fetch::writer_woken() {
 bool Fetch::may_retry() const {
   if (reply_begun_ || delivered_) return false;
   if (request_.body && !request_.body->untouched()) return false;
-  return retriable(request_.method) || (reused_ && !request_.body);
+  return retriable(request_.method);   // never twice what changes something (RFC 9110 section 9.2.2)
 }
 
 // The connection broke, or ended where it must not.
@@ -222,7 +221,7 @@ void Fetch::connection_lost(FetchError error, int system_error) {
     --facts_.attempts;
     return connect(destination_);
   }
-  if (again && next_destination_ < request_.destinations.size()) return try_next();
+  if (again && more_destinations()) return try_next();
   fail(error, system_error);
 }
 

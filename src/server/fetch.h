@@ -34,6 +34,8 @@ enum class FetchError : unsigned char {
   bad_reply, reply_too_large, forward_timeout, gateway_loop,
 };
 
+FetchError fetch_error(ConnectError);
+
 struct FetchRequest {
   std::shared_ptr<const KeptHead> original;   // as the client sent it
   http::Method method = http::Method::get;
@@ -56,7 +58,8 @@ struct FetchRequest {
   std::vector<icp::Destination> destinations;
   std::shared_ptr<const Routing> routing;     // holds what destinations point to
   std::shared_ptr<const cache::Policy> policy;
-  net::Address outgoing;
+  std::vector<OutgoingAddresses> outgoing;    // by destination; empty = any address of ours
+  bool pool_for_nonretriable = false;         // server_pconn_for_nonretriable
 };
 
 // How a fetch went, for logs and decisions. Views live with the fetch.
@@ -106,6 +109,8 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void try_next();
   void connect(const icp::Destination&);
   ConnectTarget target_of(const icp::Destination&) const;
+  OutgoingAddresses outgoing() const { return request_.outgoing.empty() ? OutgoingAddresses{} : request_.outgoing[next_destination_ - 1]; }
+  bool more_destinations() const;
   std::string pool_key(const icp::Destination&) const;
   void connected(ServerConnectionPtr, bool reused);
   void compose(const icp::Destination&);
@@ -136,6 +141,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   FetchOwner* owner_;
   State state_ = State::idle;
   size_t next_destination_ = 0;
+  unsigned tries_ = 0;                         // connections begun or taken from the pool, at most forward_max_tries
   icp::Destination destination_;
   std::unique_ptr<Connector> connector_;
   ServerConnectionPtr connection_;
@@ -154,6 +160,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   uint64_t body_left_ = 0, body_bytes_ = 0;
   bool body_done_ = false, paused_ = false, read_deferred_ = false;
   bool drained_ = false;                       // the last read took all there was
+  bool write_blocked_ = false;                 // the server takes no bytes now: write_timeout runs
   bool write_failed_ = false;                  // the server stopped reading; what it says still counts
   unsigned interim_heads_ = 0;
   net::FunctionTimer timer_;

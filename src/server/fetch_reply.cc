@@ -148,7 +148,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     fail(FetchError::bad_reply, 0, std::string(http::describe(framing_.error).text));
     return false;
   }
-  if (next_destination_ < request_.destinations.size() && may_retry() &&
+  if (more_destinations() && may_retry() &&
       reforwardable(status, request_.routing->settings.retry_on_error)) {
     release_connection(false);
     try_next();

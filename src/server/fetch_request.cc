@@ -53,7 +53,7 @@ void Fetch::compose(const icp::Destination& d) {
   output_.clear();
   output_sent_ = 0;
   body_sent_ = 0;
-  last_chunk_written_ = write_failed_ = drained_ = false;
+  last_chunk_written_ = write_failed_ = write_blocked_ = drained_ = false;
   bool absolute = d.peer && !d.peer->config.originserver;
   output_.append(r.method_text).append(" ").append(absolute ? r.url : r.path_query).append(" HTTP/1.1\r\n");
   line(output_, "Host", d.peer && !d.peer->config.forceddomain.empty() ? d.peer->config.forceddomain : r.host_field);
@@ -107,7 +107,11 @@ void Fetch::flush() {
     iovec part{output_.data() + output_sent_, output_.size() - output_sent_};
     loop_.counters().sock_writes.add();
     net::IoResult r = connection_->stream->write(&part, 1);
-    if (r.status == net::IoStatus::again) return;
+    if (r.status == net::IoStatus::again) {
+      if (!std::exchange(write_blocked_, true) && state_ == State::exchanging) loop_.arm(timer_, request_.routing->write_timeout);
+      return;
+    }
+    write_blocked_ = false;
     if (r.status != net::IoStatus::ok) {
       if (reused_ && !reply_begun_) return connection_lost(FetchError::write, r.error);
       // A server may answer (413, say) and stop reading: what it said counts more than our broken write.

@@ -34,6 +34,7 @@ Routing Routing::compile(const Settings& settings, const icp::Settings& peers, c
   r.settings = settings;
   r.always_direct = access::Rules::compile(settings.always_direct, acls, problems);
   r.never_direct = access::Rules::compile(settings.never_direct, acls, problems);
+  r.pconn_for_nonretriable = access::Rules::compile(settings.server_pconn_for_nonretriable, acls, problems);
   r.peers = icp::PeerTable::compile(peers, acls, registry, problems);
   r.nonhierarchical_direct = settings.nonhierarchical_direct;
   r.prefer_direct = settings.prefer_direct;
@@ -52,10 +53,35 @@ Routing Routing::compile(const Settings& settings, const icp::Settings& peers, c
   return r;
 }
 
-net::Address Routing::outgoing_address(const access::Facts& facts) const {
+OutgoingAddresses Routing::outgoing(access::Facts facts, const icp::Destination& d) const {
+  OutgoingAddresses found;
+  facts.peer_name = d.peer ? std::string_view(d.peer->config.name) : std::string_view();
+  facts.hierarchy = log::text(d.code);
   for (const Outgoing& o : outgoing_addresses)
-    if (o.condition.check_fast(facts, true).allowed) return o.address;
-  return {};
+    if (o.condition.check_fast(facts, true).allowed) found.add(o.address);
+  return found;
+}
+
+ConnectTarget Routing::connect_target(const icp::Destination& d, base::Milliseconds left) const {
+  ConnectTarget t;
+  t.stagger = settings.happy_eyeballs_connect_timeout;
+  t.attempts_per_address = 1 + settings.connect_retries;
+  base::Milliseconds limit = settings.connect_timeout;
+  if (d.peer) {
+    const icp::Peer& peer = d.peer->config;
+    t.host = peer.host;
+    t.port = peer.http_port;
+    t.peer = d.peer->state;
+    t.peer_fail_limit = peer.connect_fail_limit;
+    limit = peer.connect_timeout.count() ? peer.connect_timeout : peers.peer_connect_timeout;
+    if (peer.tls) {
+      auto it = peer_tls.find(peer.name);
+      if (it != peer_tls.end()) t.tls = it->second;
+      t.tls_name = !peer.tls_settings.domain.empty() ? peer.tls_settings.domain : peer.host;
+    }
+  }
+  t.timeout = std::min(limit, left);
+  return t;
 }
 
 // An accelerator never goes where its peers do not lead, unless its port or always_direct says so.

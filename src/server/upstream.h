@@ -11,6 +11,7 @@
 #include "cache/cache.h"
 #include "icp/selection.h"
 #include "net/dns.h"
+#include "server/connector.h"
 #include "server/pool.h"
 #include "server/settings.h"
 
@@ -25,17 +26,20 @@ struct FetchRequest;
 // One configuration's rules for the server side; immutable, part of a snapshot.
 struct Routing {
   Settings settings;
-  access::Rules always_direct, never_direct;
+  access::Rules always_direct, never_direct, pconn_for_nonretriable;
   icp::PeerTable peers;
   bool nonhierarchical_direct = true, prefer_direct = false;
+  base::Milliseconds write_timeout{900'000};                                          // a directive of the client side
   std::shared_ptr<const net::TlsClientContext> outgoing_tls;                          // https:// origins
   std::map<std::string, std::shared_ptr<const net::TlsClientContext>> peer_tls;      // by peer name
   struct Outgoing { net::Address address; access::Rules condition; };
   std::vector<Outgoing> outgoing_addresses;
 
   static Routing compile(const Settings&, const icp::Settings&, const access::AclSet&, icp::PeerRegistry&, config::Problems&);
-  // tcp_outgoing_address for a transaction; invalid = any.
-  net::Address outgoing_address(const access::Facts&) const;
+  // tcp_outgoing_address for a connection to that destination.
+  OutgoingAddresses outgoing(access::Facts, const icp::Destination&) const;
+  // How to connect to a destination. Direct: to host and port, which the caller fills in with what TLS needs.
+  ConnectTarget connect_target(const icp::Destination&, base::Milliseconds left) const;
   icp::Direct direct_for(const access::Facts&, bool accelerated, bool allow_direct) const;
 };
 

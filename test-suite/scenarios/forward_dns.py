@@ -30,7 +30,8 @@ def _(lab):
     dns, origin = lab.dns(), lab.origin()
     origin.page("/p")
     dns.add("site.test", "127.0.0.1", ttl=10_000)
-    proxy = lab.proxy(f"dns_nameservers {dns.address}\npositive_dns_ttl 2 seconds\nnegative_dns_ttl 1 second")
+    proxy = lab.proxy(f"dns_nameservers {dns.address}\npositive_dns_ttl 2 seconds\nnegative_dns_ttl 1 second\n"
+                      "server_persistent_connections off")   # a pooled connection needs no name
     ask(proxy, f"http://site.test:{origin.port}/p")
     time.sleep(3.2)
     ask(proxy, f"http://site.test:{origin.port}/p")
