@@ -22,10 +22,17 @@ Body::~Body() {
 
 // ---- writer ------------------------------------------------------------------
 
+void Body::attach_writer(Writer* writer) {
+  std::lock_guard lock(mutex_);
+  writer_ = writer;
+  writer_waits_ = false;
+}
+
 // Room in the last chunk, or a new one: exactly the expected length for a retained body (its memory is then accounted
 // to the byte), else growing pieces so that small bodies cost little and large ones few.
 Body::Chunk* Body::space() {
   if (!chunks_.empty() && chunks_.back().used < chunks_.back().size) return &chunks_.back();
+  release_behind_readers();   // what lies before a reader of a later part goes as it comes
   uint64_t have = length_.load(std::memory_order_relaxed);
   uint64_t size = std::clamp(std::bit_ceil(have), kFirstChunk, kLargeChunk);   // doubles: at most half is unused
   if (expected_ != kUnknownLength && expected_ > have && retained_.load(std::memory_order_relaxed))
@@ -98,17 +105,19 @@ uint64_t Body::room_locked() const {
   uint64_t length = length_.load(std::memory_order_relaxed);
   uint64_t slow = slowest();
   if (slow == kUnknownLength) return read_ahead_;   // no reader: the fetch decides what to do
-  uint64_t ahead = length - fastest(), held = length - slow;
+  // A reader of a part may stand beyond what has come.
+  uint64_t fast = fastest();
+  uint64_t ahead = length > fast ? length - fast : 0, held = length > slow ? length - slow : 0;
   uint64_t room = ahead < read_ahead_ ? read_ahead_ - ahead : 0;
   uint64_t limit = std::max(kHoldLimit, read_ahead_);
   return std::min(room, held < limit ? limit - held : 0);
 }
 
-uint64_t Body::room(Writer* writer) {
+uint64_t Body::room() {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   std::lock_guard lock(mutex_);
   uint64_t room = room_locked();
-  writer_ = room == 0 ? writer : nullptr;
+  writer_waits_ = room == 0;
   return room;
 }
 
@@ -169,8 +178,9 @@ void Body::detach(Reader* reader) {
   if (it == readers_.end()) return;
   readers_.erase(it);
   if (state_.load(std::memory_order_relaxed) != State::filling) return;
-  if (!readers_.empty()) release_behind_readers();
-  wake_writer();
+  bool last = readers_.empty();
+  if (!last) release_behind_readers();
+  if (last || writer_waits_) wake_writer();
 }
 
 unsigned Body::reader_count() const {
@@ -213,7 +223,7 @@ void Body::advance(Reader* reader, uint64_t offset, int64_t now_ms) {
   reader->moved_ms_ = now_ms;
   if (retained_.load(std::memory_order_relaxed)) return;
   release_behind_readers();
-  if (writer_ && room_locked() > 0) wake_writer();
+  if (writer_waits_ && room_locked() > 0) wake_writer();
 }
 
 bool Body::wait(Reader* reader, uint64_t offset) {
@@ -235,7 +245,8 @@ void Body::wake_readers() {
 }
 
 void Body::wake_writer() {
-  if (Writer* writer = std::exchange(writer_, nullptr)) writer->writer_woken();
+  writer_waits_ = false;
+  if (writer_) writer_->writer_woken();
 }
 
 void Body::release_behind_readers() {

@@ -48,7 +48,8 @@ class Reader {
   std::atomic<bool> cut_{false};
 };
 
-// The writer's side of flow control; writer_woken() follows the same rule as woken().
+// The writer's side of flow control; writer_woken() follows the same rule as woken(). It comes when there is room again
+// after room() was 0, and when the last reader has gone: whether to go on without one is the writer's decision.
 class Writer {
  public:
   virtual void writer_woken() = 0;
@@ -66,12 +67,13 @@ class Body final : public base::RefCounted {
   ~Body();
 
   // ---- writer ----
+  void attach_writer(Writer*);   // one at a time, until detach_writer(), complete() or fail()
+  void detach_writer();
   void append(std::string_view bytes);
   void complete(std::string trailers = {});
   void fail();
   // Bytes that may be appended now; 0 = wait for writer_woken(). Unlimited while retained.
-  uint64_t room(Writer* writer);
-  void detach_writer();
+  uint64_t room();
   // No longer to be stored: chunks go behind the readers from now on. No reader may join any more.
   void stop_retaining();
   // Cuts off the readers that hold the others back (call about once a second while room() stays 0). Number cut.
@@ -116,7 +118,8 @@ class Body final : public base::RefCounted {
   uint64_t first_offset_ = 0;    // of chunks_.front()
   uint64_t expected_, read_ahead_;
   std::vector<Reader*> readers_;
-  Writer* writer_ = nullptr;     // waiting for room
+  Writer* writer_ = nullptr;
+  bool writer_waits_ = false;    // for room
   std::string trailers_;
   std::atomic<uint64_t> length_{0}, memory_{0};
   std::atomic<State> state_{State::filling};

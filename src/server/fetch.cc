@@ -13,6 +13,10 @@ namespace loligo::server {
 
 using base::Milliseconds;
 
+namespace {
+constexpr uint64_t kMaxIgnoredBody = 64 * 1024;
+}
+
 FetchError fetch_error(ConnectError error) {
   static constexpr FetchError kErrors[] = {FetchError::none, FetchError::dns, FetchError::connect, FetchError::connect_timeout,
                                            FetchError::tls, FetchError::no_sockets};
@@ -187,14 +191,17 @@ void Fetch::timed_out() {
 // The body has no room: whom do we wait for? Nobody, or one that holds the others back?
 void Fetch::check_reader() {
   auto& body = *response_->body;
-  if (!owner_ && body.reader_count() == 0) return connection_lost(FetchError::read, ECANCELED);
+  if (unwanted()) return connection_lost(FetchError::read, ECANCELED);
   if (unsigned cut = body.cut_laggards(loop_.now_ms())) loop_.counters().laggards_cut.add(cut);
   loop_.arm(timer_, Milliseconds(1000));
 }
 
 void Fetch::writer_woken() {
   auto go_on = [self = self_] {
-    if (Fetch* f = *self; f && f->paused_) {
+    Fetch* f = *self;
+    if (!f || f->state_ == State::done) return;
+    if (f->unwanted()) return f->fail(FetchError::read, ECANCELED);
+    if (f->paused_) {
       f->paused_ = false;
       f->loop_.arm(f->timer_, f->request_.routing->settings.read_timeout);
       f->read_some();
@@ -233,7 +240,6 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
   connector_ ? loop_.delete_later(std::move(connector_)) : void();
   release_connection(false);
   if (response_ && source_ == Source::fresh) {
-    response_->body->detach_writer();
     response_->body->fail();
     upstream_.cache.settled(*response_);
   }
@@ -242,6 +248,7 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
     // RFC 9111 4.2.4 and RFC 5861: an old answer beats none, where nothing forbids it.
     http::FreshnessLimits limits;
     limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
+    limits.offline = upstream_.cache.offline();
     auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
     if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
       response_ = request_.stale;
@@ -266,27 +273,37 @@ void Fetch::deliver() {
   if (owner_) owner_->fetch_response(response_, source_, facts_);
 }
 
-// quick_abort_*: is what is left worth fetching for the cache alone?
+// quick_abort_*: is what is left worth fetching for the cache alone? Little is (min), much is not (max), and between
+// the two it is when most has come (pct). Of a body of unknown length nobody knows, so only min -1 finishes it.
 bool Fetch::may_finish_for_cache() const {
-  if (!response_ || !response_->stored || body_done_) return false;
+  if (!may_finish_ || !response_->stored || !response_->body->retained()) return false;
   const Settings& s = request_.routing->settings;
-  if (s.quick_abort_min < 0) return true;
+  if (s.quick_abort_min < 0 || request_.always_finish) return true;
   if (framing_.kind != http::BodyKind::length) return false;
   uint64_t total = framing_.length, got = total - body_left_;
-  if (body_left_ <= uint64_t(s.quick_abort_min) && s.quick_abort_min > 0) return true;
+  if (body_left_ < uint64_t(s.quick_abort_min)) return true;
   if (s.quick_abort_max >= 0 && body_left_ > uint64_t(s.quick_abort_max)) return false;
   return total > 0 && got * 100 / total > uint64_t(s.quick_abort_pct);
 }
 
+// The one who asked has left, nobody else reads, and it is not worth going on for the cache. A reply that is only
+// compared (a 304, a 5xx beside a usable old answer) needs no reader, but its own body must end soon.
+bool Fetch::unwanted() const {
+  if (owner_ || state_ == State::done || body_done_) return false;
+  if (!response_) return true;
+  if (source_ != Source::fresh) return body_bytes_ > kMaxIgnoredBody;
+  return response_->body->reader_count() == 0 && !may_finish_for_cache();
+}
+
 void Fetch::abandon(bool may_finish) {
   owner_ = nullptr;
+  may_finish_ = may_finish;
   if (state_ == State::done || body_done_) return;   // ended, or about to
   if (request_.body) {
     request_.body->consumer = nullptr;
     if (!request_sent()) return fail(FetchError::write, ECANCELED);
   }
-  if (response_ && source_ == Source::fresh && (response_->body->reader_count() > 0 || (may_finish && may_finish_for_cache()))) return;
-  fail(FetchError::read, ECANCELED);
+  if (unwanted()) fail(FetchError::read, ECANCELED);
 }
 
 void Fetch::release_connection(bool reusable) {

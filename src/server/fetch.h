@@ -54,6 +54,7 @@ struct FetchRequest {
   cache::ResponseRef stale;                   // being validated
   bool may_store = true;
   bool leads_flight = false;
+  bool always_finish = false;                 // what may be stored is fetched to its end, whoever leaves (range_offset_limit none)
   store::Key key;
   std::vector<icp::Destination> destinations;
   std::shared_ptr<const Routing> routing;     // holds what destinations point to
@@ -94,7 +95,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   Fetch(Upstream&, FetchRequest, FetchOwner*);
   ~Fetch();
   void begin();
-  // The owner leaves. `may_finish` = quick_abort rules may let it go on for the cache.
+  // The owner leaves. Others that read the body keep it going; then, if `may_finish`, what quick_abort says.
   void abandon(bool may_finish = true);
   const FetchFacts& facts() const { return facts_; }
   uint64_t body_bytes() const { return body_bytes_; }
@@ -133,7 +134,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void check_reader();
   void timed_out();
   bool may_finish_for_cache() const;
-  bool nobody_reads() const;
+  bool unwanted() const;
 
   Upstream& upstream_;
   net::Loop& loop_;
@@ -158,7 +159,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   http::Framing framing_;
   http::ChunkedDecoder chunked_;
   uint64_t body_left_ = 0, body_bytes_ = 0;
-  bool body_done_ = false, paused_ = false, read_deferred_ = false;
+  bool body_done_ = false, paused_ = false, read_deferred_ = false, may_finish_ = true;
   bool drained_ = false;                       // the last read took all there was
   bool write_blocked_ = false;                 // the server takes no bytes now: write_timeout runs
   bool write_failed_ = false;                  // the server stopped reading; what it says still counts

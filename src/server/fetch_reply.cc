@@ -10,7 +10,6 @@ namespace loligo::server {
 
 namespace {
 constexpr int kReadsPerTurn = 8;   // then others get their turn
-constexpr uint64_t kMaxIgnoredBody = 64 * 1024;
 constexpr unsigned kMaxInterim = 64;   // 1xx heads before the answer
 
 // Answers that another destination may better (Squid's list: some only with retry_on_error).
@@ -21,20 +20,15 @@ bool reforwardable(int status, bool retry_on_error) {
     default: return false;
   }
 }
-
-bool changes_target(http::Method m) {
-  using enum http::Method;
-  return m != get && m != head && m != options && m != trace && m != connect;
-}
 }  // namespace
 
 void Fetch::read_some() {
   for (int i = 0; i < kReadsPerTurn; ++i) {
     if (!connection_ || state_ == State::done) return;
     size_t want = upstream_.scratch.size();
-    if (state_ == State::body && nobody_reads()) return fail(FetchError::read, ECANCELED);
+    if (state_ == State::body && !owner_ && unwanted()) return fail(FetchError::read, ECANCELED);
     if (state_ == State::body && response_ && source_ == Source::fresh) {
-      uint64_t room = response_->body->room(this);
+      uint64_t room = response_->body->room();
       if (room == 0) {
         // Once only: a server that dribbles must not put off the look at who holds us up.
         if (!std::exchange(paused_, true)) loop_.arm(timer_, base::Milliseconds(1000));
@@ -67,14 +61,6 @@ void Fetch::read_some() {
     (*self)->read_deferred_ = false;
     if (!(*self)->paused_) (*self)->read_some();
   });
-}
-
-// A body that is not kept needs a reader; a reply that is only compared (a 304, a 5xx beside a usable old answer) needs
-// none, but its own body must end soon.
-bool Fetch::nobody_reads() const {
-  if (owner_ || !response_) return false;
-  if (source_ != Source::fresh) return body_bytes_ > kMaxIgnoredBody;
-  return !response_->body->retained() && response_->body->reader_count() == 0;
 }
 
 bool Fetch::process(std::string_view input) {
@@ -173,6 +159,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   } else if (stale && status >= 500 && source_ == Source::fresh) {
     http::FreshnessLimits limits;
     limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
+    limits.offline = upstream_.cache.offline();
     auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
     if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
       source_ = Source::failed_old;
@@ -181,11 +168,10 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   }
   if (!response_) {
     response_ = upstream_.cache.admit(head, bytes, arrival, *request_.policy);
+    response_->body->attach_writer(this);
     (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
   }
-  // RFC 9111 section 4.4: what a successful unsafe request was sent to is no longer what is stored.
-  if (changes_target(request_.method) && status < 400)
-    loop_.counters().purged_objects.add(upstream_.cache.purge(request_.url));
+  if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
   land(response_->stored ? cache::Landing::stored : cache::Landing::not_stored);
   state_ = State::body;
   if (status == 101) {
@@ -259,8 +245,8 @@ bool Fetch::process_body(std::string_view& input) {
       input = {};
       break;
   }
-  // One that outgrows memory is not kept.
-  if (response_->stored && response_->body->retained() && response_->body->length() > upstream_.cache.memory().max_object()) {
+  // One that outgrows what may be kept is not kept.
+  if (response_->stored && response_->body->retained() && response_->body->length() > upstream_.cache.max_object(*request_.policy)) {
     upstream_.cache.drop(*response_);
     response_->body->stop_retaining();
   }
@@ -270,9 +256,9 @@ bool Fetch::process_body(std::string_view& input) {
 void Fetch::body_ended(std::string trailers, bool reusable) {
   body_done_ = true;
   if (source_ == Source::fresh) {
-    response_->body->detach_writer();
     response_->body->complete(std::move(trailers));
-    upstream_.cache.settled(*response_);
+    if (response_->body->length() < request_.policy->min_object) upstream_.cache.drop(*response_);
+    else upstream_.cache.settled(*response_);
   }
   release_connection(reusable);
   facts_.total_us = loop_.wall_us() - started_us_;
