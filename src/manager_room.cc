@@ -291,6 +291,12 @@ mgr::Sources ManagerRoom::sources() {
     for (auto& r : *current_) all.insert(all.end(), r.active.begin(), r.active.end());
     return all;
   };
+  s.toggle_offline = [&v] {
+    bool now = !v.cache_->offline();
+    v.cache_->set_offline(now);
+    base::log_event(base::Section::main, 1, "offline_mode is now {}", now ? "on" : "off");
+    return now;
+  };
   s.config = [&v] { return dump_config(v.settings_); };
   net::Loop& loop = v.workers_[0]->loop;
   s.shut_down = [&v, &loop] { loop.post([&v] { v.command(Command::stop); }); };

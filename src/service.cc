@@ -105,6 +105,7 @@ std::vector<std::string> Service::prepare() {
 
   unsigned count = unsigned(std::clamp(settings_.process.workers, 1, 64));
   cache_ = std::make_unique<cache::Cache>(memory_limits(settings_.store), count);
+  cache_->set_offline(settings_.cache.offline_mode);
   net::DnsSettings dns = net::dns_settings_of(settings_.net);
   auto hosts = hosts_file(dns);
   for (unsigned i = 0; i < count; ++i) {
@@ -278,6 +279,7 @@ void Service::reconfigured(std::shared_ptr<Settings> settings, std::shared_ptr<c
   std::vector<std::string> failures;
   event_log_.apply(settings_.log.event_log, std::max(options_.debug_level, options_.no_daemon || options_.foreground ? 1 : -1), failures);
   cache_->memory().set_limits(memory_limits(settings_.store));
+  cache_->set_offline(settings_.cache.offline_mode);
   net::DnsSettings dns = net::dns_settings_of(settings_.net);
   auto hosts = hosts_file(dns);
   for (auto& w : workers_)

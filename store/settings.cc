@@ -69,13 +69,40 @@ void dump_cache_dir(const Directive& self, const void* settings, std::string& ou
   for (const CacheDir& d : static_cast<const Settings*>(settings)->cache_dirs) dump_line(self, d.original, out);
 }
 
+void parse_memory_cache_mode(const Statement& s, void* settings, Problems& problems) {
+  constexpr Directive plain = choice<&Settings::memory_cache_mode, kModes>("", "", "", "");
+  plain.parse(s, settings, problems);
+  if (static_cast<Settings*>(settings)->memory_cache_mode == MemoryCacheMode::disk)
+    problems.warning(s.place, "memory_cache_mode disk keeps nothing in memory as long as there is no disk cache");
+}
+constexpr Directive memory_cache_mode() {
+  Directive d = choice<&Settings::memory_cache_mode, kModes>(
+      "memory_cache_mode", "always|disk|network", "always",
+      "What is kept in memory: always everything recent, disk only what was read from disk (nothing without a disk cache), network only what came from the network.");
+  d.parse = parse_memory_cache_mode;
+  return d;
+}
+
+// Its default is one for cache_dir lines: memory has maximum_object_size_in_memory.
+void parse_maximum_object_size(const Statement& s, void* settings, Problems& problems) {
+  constexpr Directive plain = bytes<&Settings::maximum_object_size>("", "", "");
+  plain.parse(s, settings, problems);
+  static_cast<Settings*>(settings)->maximum_object_size_given = s.place.line > 0;
+}
+constexpr Directive maximum_object_size() {
+  Directive d = bytes<&Settings::maximum_object_size>(
+      "maximum_object_size", "4 MB", "The largest object stored by the cache_dir lines below it. Where the file gives it, memory keeps no larger one either.");
+  d.parse = parse_maximum_object_size;
+  return d;
+}
+
 constexpr Directive kDirectives[] = {
     bytes<&Settings::cache_mem>("cache_mem", "256 MB", "Memory for cached objects."),
     bytes<&Settings::maximum_object_size_in_memory>("maximum_object_size_in_memory", "512 KB", "The largest object kept in memory."),
     policy<&Settings::memory_replacement_policy>("memory_replacement_policy", "s3fifo", "Which objects leave memory first. s3fifo, the default, keeps what is asked for again and lets a scan pass through."),
-    choice<&Settings::memory_cache_mode, kModes>("memory_cache_mode", "always|disk|network", "always", "What is kept in memory: always everything recent, disk only what was read from disk, network only what came from the network."),
-    bytes<&Settings::maximum_object_size>("maximum_object_size", "4 MB", "The largest object stored by the cache_dir lines below it."),
-    bytes<&Settings::minimum_object_size>("minimum_object_size", "0 KB", "The smallest object stored on disk."),
+    memory_cache_mode(),
+    maximum_object_size(),
+    bytes<&Settings::minimum_object_size>("minimum_object_size", "0 KB", "The smallest object kept, in memory or on disk."),
     policy<&Settings::cache_replacement_policy>("cache_replacement_policy", "lru", "Which objects leave the disk first, for the cache_dir lines below it."),
     custom("cache_dir", "ufs|aufs|diskd|rock directory MB [option ...]", "none",
            "A directory for cached objects and its size. All types open the same store. Options: min-size=BYTES, max-size=BYTES, read-only.", parse_cache_dir, dump_cache_dir, true),

@@ -34,6 +34,7 @@ struct Settings {
   Replacement memory_replacement_policy = Replacement::s3fifo, cache_replacement_policy = Replacement::lru;
   MemoryCacheMode memory_cache_mode = MemoryCacheMode::always;
   int64_t maximum_object_size = 4LL << 20, minimum_object_size = 0;
+  bool maximum_object_size_given = false;   // then it bounds memory too, else cache_dir lines alone
   std::vector<CacheDir> cache_dirs;
   int cache_swap_low = 90, cache_swap_high = 95;
   DirectorySelection store_dir_select_algorithm = DirectorySelection::least_load;

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "http/uri.h"
 #include "http/vary.h"
 
 namespace loligo::cache {
@@ -15,7 +16,15 @@ Policy Policy::compile(const Settings& settings, const access::AclSet& acls, con
   p.store_miss = access::Rules::compile(settings.store_miss, acls, problems);
   p.collapsed_forwarding_access = access::Rules::compile(settings.collapsed_forwarding_access, acls, problems);
   p.collapsed_forwarding = settings.collapsed_forwarding;
+  for (const RangeOffsetLimit& l : settings.range_offset_limit)
+    p.range_limits.push_back({l.bytes, access::Rules::compile_conditions(l.statement, l.first_acl, acls, problems)});
   return p;
+}
+
+int64_t Policy::range_offset_limit(const access::Facts& facts) const {
+  for (const RangeLimit& l : range_limits)
+    if (l.condition.check_fast(facts, true).allowed) return l.bytes;
+  return 0;
 }
 
 store::Key key_of(std::string_view url) {
@@ -70,7 +79,7 @@ Found Cache::lookup(const Question& q) {
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
   http::ResponseCacheControl control = http::response_cache_control(head, bytes);
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
-  http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time);
+  http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
 
   const int64_t negative_ttl = policy.settings.negative_ttl.count() / 1000;
   http::apply_negative_ttl(lifetimes, head.status(), negative_ttl);
@@ -88,10 +97,13 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
 
   auto vary = http::vary_names(head, bytes);
   if (!vary) verdict = http::StoreVerdict::vary_star;
+  if (verdict == http::StoreVerdict::store && a.length != store::kUnknownLength) {
+    if (a.length > max_object(policy)) verdict = http::StoreVerdict::too_large;
+    else if (a.length < policy.min_object) verdict = http::StoreVerdict::too_small;
+  }
   bool store = verdict == http::StoreVerdict::store;
-  bool too_large = a.length != store::kUnknownLength && a.length > memory_.max_object();
 
-  auto body = base::make_ref<store::Body>(a.length, store && !too_large, policy.read_ahead_gap);
+  auto body = base::make_ref<store::Body>(a.length, store, policy.read_ahead_gap);
   auto response = base::make_ref<Response>(a.key, body);
   response->url = a.url;
   write_stored_head(head, bytes, a.length, response->head, response->first_only);
@@ -106,7 +118,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
     response->vary_names = std::move(*vary);
     response->selecting_key = http::selecting_key(response->vary_names, *a.request, a.request_bytes);
   }
-  if (store && !too_large) {
+  if (store) {
     response->stored = true;
     auto replaces = [&](const store::Object& o) {
       auto& old = static_cast<const Response&>(o);
@@ -132,7 +144,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
     http::ResponseCacheControl control = http::response_cache_control(head, text.data());
     fresh->rule = policy.refresh_patterns.match(a.url);
-    fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time);
+    fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
   }
   fresh->by_http10 = update.minor_version() == 0;
   fresh->content_length = old.content_length;
@@ -151,6 +163,21 @@ void Cache::settled(Response& response) {
 }
 
 void Cache::drop(Response& response) { memory_.erase(response); }
+
+unsigned Cache::invalidate(const http::Head& response, const char* bytes, const Arrival& a) {
+  using http::Method;
+  // What we do not know may change anything, so it counts as unsafe.
+  bool safe = a.method == Method::get || a.method == Method::head || a.method == Method::options || a.method == Method::trace;
+  if (safe || response.status() < 200 || response.status() >= 400) return 0;
+  unsigned gone = purge(a.url);
+  for (http::FieldId id : {http::FieldId::location, http::FieldId::content_location}) {
+    if (!response.has(id)) continue;
+    // Another origin's objects are not this one's to remove: it would be a way to empty the cache.
+    auto named = http::resolve_reference(a.url, response.value(id, bytes));
+    if (named && *named != a.url && http::same_origin(a.url, *named)) gone += purge(*named);
+  }
+  return gone;
+}
 
 unsigned Cache::purge(std::string_view url) { return memory_.erase_all(key_of(url)); }
 

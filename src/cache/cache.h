@@ -3,6 +3,8 @@
 // Cache is shared by all workers and thread-safe. Policy is one configuration's
 // compiled rules, immutable, part of a snapshot.
 #pragma once
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,8 +26,16 @@ struct Policy {
   RefreshPatterns refresh_patterns;
   access::Rules cache, send_hit, store_miss, collapsed_forwarding_access;
   bool collapsed_forwarding = false;
-  uint64_t read_ahead_gap = 16384;      // bytes; of the server room's settings, for the bodies made here
+  struct RangeLimit { int64_t bytes; access::Rules condition; };
+  std::vector<RangeLimit> range_limits;
+  // Of other rooms' settings, for what is made and kept here (bytes).
+  uint64_t read_ahead_gap = 16384;
+  uint64_t min_object = 0, max_object = store::kUnknownLength;
   bool memory_enabled = true;           // memory_cache_mode and cache_mem allow storing
+
+  // range_offset_limit for a request: how far into an object its range may begin for the whole to be fetched.
+  // -1 = however far, 0 = never.
+  int64_t range_offset_limit(const access::Facts&) const;
 
   static Policy compile(const Settings&, const access::AclSet&, config::Problems&);
 };
@@ -82,8 +92,18 @@ class Cache {
   void settled(Response&);
   // No longer fit to stay (too large, failed, invalidated).
   void drop(Response&);
+  // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, and what Location and
+  // Content-Location name on the same origin. How many objects went.
+  unsigned invalidate(const http::Head& response, const char* bytes, const Arrival&);
   // All variants; how many there were.
   unsigned purge(std::string_view canonical_url);
+
+  // The largest body that is kept, bytes.
+  uint64_t max_object(const Policy& policy) const { return std::min(policy.max_object, memory_.max_object()); }
+
+  // offline_mode: the configuration's until somebody turns it (mgr:offline_toggle). Process-wide.
+  bool offline() const { return offline_.load(std::memory_order_relaxed); }
+  void set_offline(bool on) { offline_.store(on, std::memory_order_relaxed); }
 
   Flights& flights() { return flights_; }
   store::Memory& memory() { return memory_; }
@@ -91,6 +111,7 @@ class Cache {
 
  private:
   store::Memory memory_;
+  std::atomic<bool> offline_{false};
   Flights flights_;
 };
 

@@ -108,6 +108,57 @@ BOOST_AUTO_TEST_CASE(too_large_for_memory_is_passed_on_unretained) {
   BOOST_TEST(bool(s.find().response) == false);
 }
 
+BOOST_AUTO_TEST_CASE(bounds_of_object_sizes) {
+  Setup s;
+  s.policy.min_object = 10;
+  s.policy.max_object = 1000;
+  struct Row { size_t size; bool stored; http::StoreVerdict verdict; };
+  for (Row row : {Row{9, false, http::StoreVerdict::too_small}, Row{10, true, http::StoreVerdict::store}, Row{1000, true, http::StoreVerdict::store},
+                  Row{1001, false, http::StoreVerdict::too_large}}) {
+    ResponseRef r = s.fetch("Cache-Control: max-age=100\r\n", std::string(row.size, 'x'));
+    BOOST_TEST(r->stored == row.stored, row.size);
+    BOOST_TEST((r->verdict == row.verdict), row.size);
+  }
+  BOOST_TEST(s.cache.max_object(s.policy) == 1000u);
+  s.policy.max_object = store::kUnknownLength;
+  BOOST_TEST(s.cache.max_object(s.policy) == 64u << 10);   // the memory's own
+}
+
+BOOST_AUTO_TEST_CASE(unsafe_requests_invalidate) {
+  struct Row { const char* what; http::Method method; const char* line; const char* reply; bool gone; };
+  const Row rows[] = {
+      {"the target", http::Method::post, "HTTP/1.1 200 OK", "", true},
+      {"an unknown method", http::Method::other, "HTTP/1.1 303 See Other", "Location: /else\r\n", true},
+      {"a safe one", http::Method::options, "HTTP/1.1 200 OK", "", false},
+      {"an error", http::Method::put, "HTTP/1.1 409 Conflict", "", false},
+  };
+  for (const Row& row : rows) {
+    Setup s;
+    s.fetch("Cache-Control: max-age=100\r\n");
+    TestHead request = http::request_with(""), reply = http::response_with(row.reply, row.line);
+    Arrival a = s.arrival(request);
+    a.method = row.method;
+    BOOST_TEST(s.cache.invalidate(reply.head, reply.bytes(), a) == unsigned(row.gone), row.what);
+    BOOST_TEST(!s.find().response == row.gone, row.what);
+  }
+  const std::pair<const char*, bool> named[] = {{"Location: /x\r\n", true},
+                                                {"Content-Location: http://a.example/x\r\n", true},
+                                                {"Content-Location: x\r\n", true},
+                                                {"Location: http://b.example/x\r\n", false},
+                                                {"Location: https://a.example/x\r\n", false},
+                                                {"Location: http://[\r\n", false}};
+  for (auto& [field, gone] : named) {
+    Setup s;
+    s.fetch("Cache-Control: max-age=100\r\n");
+    TestHead request = http::request_with(""), reply = http::response_with(field, "HTTP/1.1 201 Created");
+    Arrival a = s.arrival(request);
+    a.method = http::Method::post;
+    a.url = "http://a.example/list";
+    BOOST_TEST(s.cache.invalidate(reply.head, reply.bytes(), a) == unsigned(gone), field);
+    BOOST_TEST(!s.find().response == gone, field);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_hit_is_judged_by_its_age) {
   Setup s;
   s.fetch("Cache-Control: max-age=100, stale-while-revalidate=50\r\nAge: 10\r\n");

@@ -38,7 +38,7 @@ class Flights {
 
  private:
   static constexpr unsigned kShards = 16;
-  struct Shard {
+  struct alignas(64) Shard {
     std::mutex mutex;
     boost::unordered_flat_map<store::Key, std::vector<Follower*>, store::KeyHash> flights;
   };

@@ -84,6 +84,7 @@ class Transaction final : server::FetchOwner {
   ErrorFacts error_facts(int status, std::string_view detail, int error_number) const;
   std::string upgrade_allowed() const;
   void flight_over(cache::Landing);
+  bool wants_whole_for_range() const;
 
   void answer(const cache::ResponseRef&, bool from_cache, int64_t age);
   bool answer_condition(const cache::Response&, int64_t age);

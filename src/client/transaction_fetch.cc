@@ -1,6 +1,8 @@
 // Looking things up, and fetching what is not there.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/event_log.h"
 #include "base/text.h"
 #include "client/transaction.h"
@@ -27,9 +29,11 @@ void Transaction::look_up() {
   key_ = cache::key_of(target_.url);
   cache::Question question{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
   question.limits.max_stale = policy.settings.max_stale.count() / 1000;
-  question.limits.offline = policy.settings.offline_mode;
+  question.limits.offline = worker_->cache.offline();
   question.limits.reload_into_ims = policy.settings.reload_into_ims;
   question.limits.ignore_client_reload = ignore_cc;
+  question.limits.if_modified_since = head.has(FieldId::if_modified_since);
+  question.limits.refresh_all_ims = policy.settings.refresh_all_ims;
   cache::Found found = worker_->cache.lookup(question);
   if (found.response && !snapshot_->policy->send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed) found = {};
   switch (found.finding) {
@@ -49,7 +53,8 @@ void Transaction::look_up() {
   bool reload = control_.no_cache || control_.pragma_no_cache;
   bool into_ims = policy.settings.reload_into_ims || (found.response && found.response->rule.reload_into_ims);
   if (found.response && reload && !into_ims) found.response.reset();
-  bool may_wait = policy.collapsed_forwarding && !no_collapse_ && method == Method::get && !reload && !head.has(FieldId::range) &&
+  whole_for_range_ = wants_whole_for_range();
+  bool may_wait = policy.collapsed_forwarding && !no_collapse_ && method == Method::get && !reload && (!head.has(FieldId::range) || whole_for_range_) &&
                   policy.collapsed_forwarding_access.check_fast(facts_, true).allowed;
   bool leads = false;
   if (may_wait) {
@@ -75,10 +80,21 @@ void Transaction::flight_over(cache::Landing how) {
   run_again(Step::lookup);
 }
 
+// A part of what is not here: range_offset_limit may have the whole fetched and kept, and the part answered from it.
+bool Transaction::wants_whole_for_range() const {
+  if (!head.has(FieldId::range) || head.method() != Method::get || control_.no_store) return false;
+  int64_t limit = snapshot_->policy->range_offset_limit(facts_);
+  if (limit == 0) return false;
+  // Of an object whose size is not known a suffix lies infinitely far away.
+  http::Ranges ranges = http::parse_ranges(head.value(FieldId::range, bytes_), store::kUnknownLength >> 1);
+  if (ranges.verdict != http::RangeVerdict::satisfiable) return false;
+  return limit < 0 || std::all_of(ranges.list.begin(), ranges.list.end(), [&](auto& r) { return r.first <= uint64_t(limit); });
+}
+
 void Transaction::serve_hit(cache::ResponseRef response, int64_t age, ResultTag tag) {
-  tag_ = response->negative ? ResultTag::negative_hit : tag;
-  auto& counters = worker_->loop.counters();
-  counters.client_memory_hits.add();
+  // One that waited for another's fetch was not there: it counts as a miss (TCP_CF_MISS), though it asked nobody.
+  tag_ = collapsed_ ? ResultTag::miss : response->negative ? ResultTag::negative_hit : tag;
+  if (!collapsed_) worker_->loop.counters().client_memory_hits.add();
   answer(response, true, age);
 }
 
@@ -88,7 +104,7 @@ void Transaction::revalidate_in_background(cache::ResponseRef stale) {
   if (!flights.lead_or_follow(key_, nullptr)) return;
   keep();
   server::FetchRequest request = fetch_request(std::move(stale));
-  request.leads_flight = true;
+  request.leads_flight = request.always_finish = true;
   // Its answer is for the cache: what this client alone asked for stays out.
   request.upgrade.clear();
   if (!request.stale) request.validators.clear();
@@ -98,6 +114,7 @@ void Transaction::revalidate_in_background(cache::ResponseRef stale) {
 
 void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
   keep();
+  collapsed_ = false;   // it waited in vain
   if (tag_ == ResultTag::none) tag_ = ResultTag::miss;
   auto refuse = [&](ErrorId id, int status) {
     if (leads) worker_->cache.flights().land(key_, cache::Landing::failed);
@@ -107,6 +124,8 @@ void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
   server::FetchRequest request = fetch_request(stale);
   request.leads_flight = leads;
   if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503);
+  // To validate what is stored the range stays here; should a new whole come instead, it is answered from that.
+  if (request.stale && head.has(FieldId::range)) whole_for_range_ = true;
   stale_ = std::move(stale);
   step_ = Step::fetching;
   fetch_ = worker_->upstream.start(std::move(request), this);
@@ -130,6 +149,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.stale = std::move(stale);
   r.may_store = cacheable_request_ && !control_.no_store &&
                 (snapshot_->policy->store_miss.empty() || snapshot_->policy->store_miss.check_fast(facts_, true).allowed);
+  r.always_finish = whole_for_range_ && snapshot_->policy->range_offset_limit(facts_) < 0;
   r.authorization = head.value(FieldId::authorization, bytes_);
   if (r.authorization.empty() && !target_.userinfo.empty())
     if (auto decoded = http::percent_decode(target_.userinfo)) r.authorization = "Basic " + server::base64(*decoded);

@@ -66,7 +66,7 @@ void Transaction::append_connection(std::string& tail) {
 // RFC 9211.
 void Transaction::append_cache_status(std::string& out, bool from_cache, const cache::Response* r) const {
   out.append("Cache-Status: ").append(snapshot_->unique_name);
-  if (from_cache && tag_ != ResultTag::refresh_unmodified && tag_ != ResultTag::refresh_fail_old) {
+  if (from_cache && !collapsed_ && tag_ != ResultTag::refresh_unmodified && tag_ != ResultTag::refresh_fail_old) {
     out.append(";hit");
     if (r) {
       out.append(";ttl=");
@@ -97,8 +97,9 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
     http::format_date(r->lifetimes.response_time, date);
     tail.append("Date: ").append(date, sizeof date).append("\r\n");
   }
-  if (r && r->by_http10) [[unlikely]] tail.append(from_cache ? port.hit_fields_http10 : port.miss_fields_http10);
-  else tail.append(from_cache ? port.hit_fields : r || head.method() != Method::other ? port.miss_fields : port.none_fields);
+  const bool hit = from_cache && !collapsed_;
+  if (r && r->by_http10) [[unlikely]] tail.append(hit ? port.hit_fields_http10 : port.miss_fields_http10);
+  else tail.append(hit ? port.hit_fields : r || head.method() != Method::other ? port.miss_fields : port.none_fields);
   append_cache_status(tail, from_cache, r);
 }
 
@@ -364,6 +365,10 @@ void Transaction::body_malformed() {
 void Transaction::finish() {
   if (done()) return;
   step_ = Step::done;
+  if (fetch_ && code_ == log::HierarchyCode::none) {   // the client did not wait for the answer
+    fetch_facts_ = fetch_->facts();
+    if (fetch_facts_.server.valid()) code_ = fetch_facts_.code;
+  }
   log_it();
   if (fetch_) std::exchange(fetch_, nullptr)->abandon();
 }

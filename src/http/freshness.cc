@@ -27,7 +27,7 @@ template <size_t N> bool contains(const int (&list)[N], int status) { return std
 
 constexpr std::string_view kVerdictTexts[] = {
     "store", "request-method", "request-no-store", "response-no-store", "private", "authorization", "vary-star", "partial-content",
-    "no-lifetime-or-validator", "status-not-understood", "negative", "range-request", "malformed", "denied-by-cache-rule",
+    "no-lifetime-or-validator", "status-not-understood", "negative", "range-request", "malformed", "denied-by-cache-rule", "too-large", "too-small",
 };
 
 // The first member of Age, digits only; what is malformed counts as absent (RFC 9111 5.1).
@@ -47,12 +47,17 @@ int64_t expires_lifetime(const Head& response, const char* bytes, const Lifetime
   return expires ? clamp_seconds(*expires - l.date) : 0;
 }
 
-void set_explicit(const Head& response, const char* bytes, const ResponseCacheControl& cc, Lifetimes& l) {
+// Expires = Date beside Vary, for vary_ignore_expire.
+bool expires_says_nothing(const Head& response, const char* bytes, const Lifetimes& l) {
+  return response.has(FieldId::vary) && parse_date(response.value(FieldId::expires, bytes), l.response_time) == l.date;
+}
+
+void set_explicit(const Head& response, const char* bytes, const ResponseCacheControl& cc, bool vary_ignore_expire, Lifetimes& l) {
   l.explicit_lifetime = true;
   if (cc.has_invalid_max_age) l.freshness = 0;
   else if (cc.s_maxage != kAbsent) l.freshness = cc.s_maxage;
   else if (cc.max_age != kAbsent) l.freshness = cc.max_age;
-  else if (response.has(FieldId::expires)) l.freshness = expires_lifetime(response, bytes, l);
+  else if (response.has(FieldId::expires) && !(vary_ignore_expire && expires_says_nothing(response, bytes, l))) l.freshness = expires_lifetime(response, bytes, l);
   else l.explicit_lifetime = false;
 }
 
@@ -125,7 +130,8 @@ StoreVerdict judge_use(const Head& response, const Lifetimes& l, const RefreshRu
   if (has_validator(response) || rule.store_stale) return StoreVerdict::store;
   int64_t left = l.freshness - l.initial_age;
   bool administrators = error && !l.explicit_lifetime;  // negative_ttl may be shorter than minimum_expiry_time
-  bool worthwhile = left > 0 && (administrators || left >= q.minimum_expiry_time);
+  // Its lifetime as given: a second on the way must not decide whether a reply of max-age=60 is ever kept.
+  bool worthwhile = left > 0 && (administrators || l.freshness >= q.minimum_expiry_time);
   return worthwhile ? StoreVerdict::store : StoreVerdict::no_lifetime_or_validator;
 }
 
@@ -136,14 +142,14 @@ bool is_heuristically_cacheable(int status) { return contains(kHeuristicStatuses
 std::string_view text(StoreVerdict verdict) { return kVerdictTexts[unsigned(verdict)]; }
 
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl& cc, const RefreshRule& rule,
-                    WallSeconds request_time, WallSeconds response_time) {
+                    WallSeconds request_time, WallSeconds response_time, bool vary_ignore_expire) {
   Lifetimes l;
   l.response_time = response_time;
   l.date = parse_date(response.value(FieldId::date, bytes), response_time).value_or(response_time);
   int64_t apparent_age = clamp_seconds(response_time - l.date);
   int64_t corrected_age = age_field(response, bytes) + clamp_seconds(response_time - request_time);
   l.initial_age = clamp_seconds(std::max(apparent_age, corrected_age));
-  set_explicit(response, bytes, cc, l);
+  set_explicit(response, bytes, cc, vary_ignore_expire, l);
   if (!l.explicit_lifetime) set_heuristic(response, bytes, cc, rule, l);
   else if (rule.override_expire) l.freshness = std::max(l.freshness, clamp_seconds(rule.min));
   l.must_revalidate = cc.must_revalidate || cc.proxy_revalidate || cc.s_maxage != kAbsent;
@@ -163,6 +169,7 @@ FreshnessVerdict judge(const Lifetimes& l, const RequestCacheControl& client, co
   int64_t age = current_age(l, now);
   bool fresh = l.freshness > age && !l.no_cache;
   if (limits.offline) return fresh ? FreshnessVerdict::fresh : FreshnessVerdict::stale_allowed;
+  if (limits.if_modified_since && (rule.refresh_ims || limits.refresh_all_ims)) return FreshnessVerdict::stale;
   ClientWish wish = client_wish(request, rule, age, l.freshness);
   if (wish == ClientWish::validate) return FreshnessVerdict::stale;
   if (fresh && wish == ClientWish::none) return FreshnessVerdict::fresh;

@@ -34,9 +34,10 @@ struct Lifetimes {
   int64_t stale_while_revalidate = 0, stale_if_error = kAbsent;
 };
 
-// `shared` is always true for this proxy. `ignore_cc` = http_port's ignore-cc is about requests and has no part here.
+// `vary_ignore_expire`: an Expires that equals Date, on a response with Vary, says nothing (some servers send that to
+// whom they take for an HTTP/1.0 client). `shared` is always true for this proxy. `ignore_cc` = http_port's ignore-cc is about requests and has no part here.
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl&, const RefreshRule&,
-                    WallSeconds request_time, WallSeconds response_time);
+                    WallSeconds request_time, WallSeconds response_time, bool vary_ignore_expire = false);
 
 // Gives an error response without a lifetime of its own the administrator's negative_ttl (0 = none). Before may_store.
 void apply_negative_ttl(Lifetimes&, int status, int64_t negative_ttl);
@@ -59,6 +60,8 @@ struct FreshnessLimits {
   bool offline = false;            // offline_mode
   bool reload_into_ims = false;    // directive
   bool ignore_client_reload = false;  // http_port ignore-cc: request Cache-Control has no say
+  bool if_modified_since = false;  // the client validates a copy of its own ...
+  bool refresh_all_ims = false;    // ... and its server is to answer that (or by the rule's refresh-ims)
 };
 FreshnessVerdict judge(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
 // May this be served although validation failed (origin down or 5xx)? RFC 5861 section 4, RFC 9111 4.2.4, max_stale.
@@ -68,7 +71,7 @@ bool may_serve_on_error(const Lifetimes&, const RequestCacheControl&, const Refr
 enum class StoreVerdict : uint8_t {
   store,
   request_method, request_no_store, response_no_store, response_private, authorization, vary_star, partial_content,
-  no_lifetime_or_validator, status_not_understood, negative, range_request, malformed, denied_by_cache_rule,
+  no_lifetime_or_validator, status_not_understood, negative, range_request, malformed, denied_by_cache_rule, too_large, too_small,
 };
 std::string_view text(StoreVerdict);
 struct StoreQuestion {

@@ -251,13 +251,43 @@ BOOST_AUTO_TEST_CASE(on_error) {
   BOOST_TEST(!may_serve_on_error(l, {}, rule, {}, kNow + 71));
 }
 
+BOOST_AUTO_TEST_CASE(a_validation_of_the_client_goes_on_where_it_is_asked_for) {
+  Lifetimes l = lifetimes_of("Cache-Control: max-age=60\r\n");
+  FreshnessLimits limits;
+  limits.if_modified_since = true;
+  BOOST_TEST((judge(l, {}, kNone, limits, kNow) == FreshnessVerdict::fresh));
+  RefreshRule rule = kNone;
+  rule.refresh_ims = true;
+  BOOST_TEST((judge(l, {}, rule, limits, kNow) == FreshnessVerdict::stale));
+  limits.refresh_all_ims = true;
+  BOOST_TEST((judge(l, {}, kNone, limits, kNow) == FreshnessVerdict::stale));
+  limits.offline = true;
+  BOOST_TEST((judge(l, {}, kNone, limits, kNow) == FreshnessVerdict::fresh));
+  limits = {};
+  limits.refresh_all_ims = true;
+  BOOST_TEST((judge(l, {}, kNone, limits, kNow) == FreshnessVerdict::fresh));
+}
+
+BOOST_AUTO_TEST_CASE(vary_ignore_expire_ignores_an_expires_that_equals_date) {
+  struct Row { std::string_view fields; bool explicit_lifetime; };
+  for (Row row : {Row{"Date: {0}\r\nExpires: {0}\r\nVary: a\r\nLast-Modified: {-1000}\r\n", false}, Row{"Date: {0}\r\nExpires: {0}\r\n", true},
+                  Row{"Date: {0}\r\nExpires: {-1}\r\nVary: a\r\n", true}, Row{"Date: {0}\r\nExpires: 0\r\nVary: a\r\n", true},
+                  Row{"Date: {0}\r\nExpires: {0}\r\nVary: a\r\nCache-Control: max-age=5\r\n", true}}) {
+    TestHead r = response_with(with_dates(row.fields));
+    Lifetimes l = lifetimes(r.head, r.bytes(), response_cache_control(r.head, r.bytes()), kNone, kNow, kNow, true);
+    BOOST_TEST(l.explicit_lifetime == row.explicit_lifetime, row.fields);
+    BOOST_TEST(lifetimes_of(row.fields).explicit_lifetime, row.fields);
+  }
+}
+
 struct StoreRow { int status; std::string_view fields; StoreVerdict verdict; std::string_view section; };
 constexpr StoreVerdict kStore = StoreVerdict::store, kNothing = StoreVerdict::no_lifetime_or_validator;
 const StoreRow kStored[] = {
     {200, "Cache-Control: max-age=60\r\n", kStore, "9111 3"},
     {200, "Cache-Control: max-age=59\r\n", kNothing, "minimum_expiry_time"},
     {200, "Cache-Control: max-age=59\r\nETag: \"1\"\r\n", kStore, "9111 3"},
-    {200, "Cache-Control: max-age=90\r\nAge: 31\r\n", kNothing, "minimum_expiry_time"},
+    {200, "Cache-Control: max-age=60\r\nAge: 31\r\n", kStore, "minimum_expiry_time: the lifetime, not what is left of it"},
+    {200, "Cache-Control: max-age=90\r\nAge: 90\r\n", kNothing, "9111 3: nothing to serve"},
     {200, "Cache-Control: max-age=0\r\n", kNothing, "9111 3: nothing to serve"},
     {200, "Cache-Control: max-age=0\r\nETag: \"1\"\r\n", kStore, "9111 4.3: to validate"},
     {200, "Cache-Control: no-cache, max-age=600\r\nETag: \"1\"\r\n", kStore, "9111 5.2.2.4"},
