@@ -102,6 +102,37 @@ def _(lab):
         same(len([r for r in origin.requests() if r.method == method]), 2, f"{method} is never answered from the cache")
 
 
+@scenario("cache.invalidation", "Unsafe methods also remove what Location and Content-Location name on their own origin; errors remove nothing", squid="removes nothing that Location names")
+def _(lab):
+    origin, other, proxy = lab.origin(), lab.origin(name="other"), lab.proxy()
+    for each in (origin, other):
+        for path in ("/list", "/made", "/else"):
+            each.page(path, "Cache-Control: max-age=60")
+    urls = [each.url(path) for each in (origin, other) for path in ("/list", "/made", "/else")]
+
+    def asked_again():
+        """Which of them the proxy no longer has."""
+        return [url for url in urls if proxy.get(url, "Cache-Control: only-if-cached").status != 200]
+
+    def after(status, *fields):
+        for url in urls:
+            proxy.get(url)
+        origin.page("/act", *fields, status=status)
+        proxy.ask("POST", origin.url("/act"), body="x")
+        return asked_again()
+    same(after(201, "Location: /made", "Content-Location: " + origin.url("/list")), [origin.url("/list"), origin.url("/made")], "201")
+    same(after(303, "Location: made?x#y"), [], "another query")
+    same(after(204, "Location: " + other.url("/made")), [], "another origin's")
+    same(after(400, "Location: /made"), [], "an error")
+    for url in urls:
+        proxy.get(url)
+    origin.handlers["/list"] = lambda x: x.reply(500 if x.request.method == "FAIL" else 200, "Cache-Control: max-age=60")
+    proxy.ask("FAIL", origin.url("/list"))
+    same(asked_again(), [], "an error to an unknown method")
+    proxy.ask("FROB", origin.url("/list"))
+    same(asked_again(), [origin.url("/list")], "an unknown method")
+
+
 @scenario("cache.vary", "Variants by the named fields; equal but for blanks and order are one")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy()
@@ -235,6 +266,61 @@ def _(lab):
     same((answer.status, answer.text), (206, "23"), "range_offset_limit none")
     same(whole.get(origin.url("/p")).text, "0123456789", "the whole is stored")
     same([r.get("Range") for r in origin.requests()], [None], "requests at the origin")
+
+
+@scenario("cache.range-limit", "range_offset_limit by size and ACL: the whole is fetched when the range begins early enough")
+def _(lab):
+    origin = lab.origin()
+    body = bytes(range(250)) * 400
+
+    @origin.on(None)
+    def _(x):
+        wanted = x.request.get("Range")
+        if not wanted:
+            return x.reply(200, "Cache-Control: max-age=60" if "keep" in x.request.target else "Cache-Control: no-store", body=body)
+        first, last = (int(n) for n in wanted[6:].split("-")) if wanted[6] != "-" else (len(body) + int(wanted[6:]), len(body) - 1)
+        x.reply(206, f"Content-Range: bytes {first}-{last}/{len(body)}", body=body[first:last + 1])
+    proxy = lab.proxy("acl some urlpath_regex ^/a\nrange_offset_limit 10 KB some\nrange_offset_limit 50 KB")
+    for path, value, whole in (("/a-keep1", "10000-10009", True), ("/a-keep2", "20000-20009", False), ("/keep1", "40000-40009", True), ("/keep2", "60000-60009", False),
+                               ("/keep3", "-10", False), ("/a-keep4", "99000-99009", False), ("/lose", "30000-30009", True)):
+        answer = proxy.get(origin.url(path), f"Range: bytes={value}")
+        first = int(value.split("-")[0] or len(body) - 10)
+        same((answer.status, answer.body), (206, body[first:first + 10]), f"{path} {value}")
+        same(origin.last().get("Range"), None if whole else f"bytes={value}", f"{path} {value}: Range at the origin")
+    never = lab.proxy()
+    never.get(origin.url("/keep"), "Range: bytes=0-9")
+    same(origin.last().get("Range"), "bytes=0-9", "without a line")
+
+
+@scenario("cache.range-stale", "A range of what is stale: from the old after a 304, from the new after a 200", squid="sends the new one whole")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    origin.script("/p", reply(200, 'ETag: "a"', "Cache-Control: max-age=0", body="0123456789"), reply(304, 'ETag: "a"'),
+                  reply(200, 'ETag: "b"', "Cache-Control: max-age=60", body="abcdefghij"))
+    proxy.get(origin.url("/p"))
+    for expected in ("234", "cde", "cde"):
+        answer = proxy.get(origin.url("/p"), "Range: bytes=2-4")
+        same((answer.status, answer.text), (206, expected), "the part")
+    same(len(origin.requests("/p")), 3, "requests at the origin")
+
+
+@scenario("cache.range-growing", "range_offset_limit none: the part is answered from what still comes, and the whole is kept though the client leaves")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("range_offset_limit none\ncollapsed_forwarding on\nquick_abort_min 0 KB\nquick_abort_max 0 KB")
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: max-age=60", "Content-Length: 100000")
+        for _ in range(10):
+            x.send(b"0123456789" * 1000)
+            time.sleep(0.1)
+    took = lab.stopwatch()
+    answers = lab.together(3, lambda i: proxy.get(origin.url("/p"), "Range: bytes=15001-15009").text)
+    same(answers, ["123456789"] * 3, "the part")
+    check(took() < 0.8, f"it comes before the end ({took():.2f} s)")
+    time.sleep(1.5)
+    same(len(proxy.get(origin.url("/p")).body), 100_000, "the whole")
+    same(len(origin.requests("/p")), 1, "requests at the origin")
 
 
 @scenario("cache.range-flood", "Many and overlapping ranges never multiply the work")

@@ -1,4 +1,5 @@
 """refresh_pattern and what else changes lifetimes: one scenario for each option that fails when it is ignored."""
+import signal
 import time
 
 from lab import check, contains, one_of, same, scenario
@@ -176,6 +177,27 @@ def _(lab):
     time.sleep(2.1)
     proxy.get(origin.url("/stale"), "Cache-Control: max-stale=60")
     same(len(origin.requests("/stale")), 1, "max-stale=60: requests at the origin")
+
+
+@scenario("refresh.offline-toggle", "mgr:offline_toggle turns offline_mode for every worker; a reload takes the file's again")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("cachemgr_passwd none offline_toggle\nworkers 2")
+    origin.page("/p", "Cache-Control: max-age=0", 'ETag: "a"')
+
+    def reaches():
+        before = len(origin.requests())
+        for _ in range(8):
+            same(proxy.get(origin.url("/p")).status, 200, "status")
+        return len(origin.requests()) - before
+    proxy.get(origin.url("/p"))
+    same(reaches(), 8, "requests at the origin at first")
+    contains(proxy.manager("offline_toggle"), "ON", "toggled")
+    same(reaches(), 0, "requests at the origin offline")
+    contains(proxy.manager("offline_toggle"), "OFF", "toggled again")
+    same(reaches(), 8, "requests at the origin online")
+    proxy.manager("offline_toggle")
+    proxy.signal(signal.SIGHUP)
+    lab.eventually(lambda: reaches() == 8, "the file says off")
 
 
 @scenario("refresh.offline", "offline_mode on: the stale is served without asking")

@@ -92,6 +92,78 @@ def _(lab):
     between(len(origin.requests("/p")), 1, 2, "requests at the origin")
 
 
+@scenario("share.followers-leave", "The first client leaves, then those who followed: the origin is let go", squid="goes on for a while")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on\nquick_abort_min 0 KB\nquick_abort_max 0 KB")
+    gone = []
+
+    @origin.on("/p")
+    def _(x):
+        x.head(200, "Cache-Control: max-age=60", "Content-Length: 400000")
+        x.send(b"p" * 10_000)
+        gone.append(x.gone_within(4))
+    clients = [proxy.client() for _ in range(3)]
+    for client in clients:
+        client.ask("GET", origin.url("/p"))
+        client.stream.until(b"\r\n\r\n", time.monotonic() + 5)
+    clients[0].reset()
+    time.sleep(0.3)
+    same(len(origin.open), 1, "connections to the origin while others follow")
+    for client in clients[1:]:
+        client.reset()
+    lab.eventually(lambda: gone == [True], "the connection is dropped")
+    same(len(origin.requests("/p")), 1, "requests at the origin")
+
+
+@scenario("share.slow-head", "A reply that takes a second is kept all the same: its lifetime counts, not what is left of it")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(1.2)
+        x.reply(200, "Cache-Control: max-age=60", body="shared")
+    same(set(lab.together(5, lambda i: proxy.get(origin.url("/p"), timeout=10).text)), {"shared"}, "replies")
+    proxy.get(origin.url("/p"))
+    same(len(origin.requests("/p")), 1, "requests at the origin")
+
+
+@scenario("share.always-stale", "What is stale as it comes does not queue the waiters one behind the other")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.4)
+        x.reply(200, "Cache-Control: max-age=0", 'ETag: "a"', body="stale")
+    took = lab.stopwatch()
+    same(set(lab.together(10, lambda i: proxy.get(origin.url("/p"), timeout=15).text)), {"stale"}, "replies")
+    check(took() < 2.5, f"all within {took():.1f} s")
+
+
+@scenario("share.workers", "workers 2: clients of both follow one fetch; PURGE reaches the variants that either stored", squid="needs shared memory and a parent process")
+def _(lab):
+    origin = lab.origin()
+    proxy = lab.proxy("workers 2\ncollapsed_forwarding on\nacl purge method PURGE\nhttp_access allow purge\nhttp_access allow all")
+    body = growing(origin)
+    # The kernel deals the connections out: of 16, both workers get some.
+    answers = lab.together(16, lambda i: proxy.get(origin.url("/grow"), timeout=15))
+    check(all(a.whole and a.body == body for a in answers), "bodies to the byte")
+    same(len(origin.requests("/grow")), 1, "requests at the origin")
+
+    @origin.on("/v")
+    def _(x):
+        x.reply(200, "Cache-Control: max-age=60", "Vary: X-Kind", body=x.request.get("X-Kind"))
+    kinds = [str(i) for i in range(16)]
+    for _ in range(2):
+        same([proxy.get(origin.url("/v"), f"X-Kind: {kind}").text for kind in kinds], kinds, "variants")
+    same(len(origin.requests("/v")), 16, "each was fetched once")
+    same(proxy.ask("PURGE", origin.url("/v")).status, 200, "PURGE")
+    for kind in kinds:
+        same(proxy.get(origin.url("/v"), f"X-Kind: {kind}", "Cache-Control: only-if-cached").status, 504, f"variant {kind} is gone")
+    same(proxy.ask("PURGE", origin.url("/v")).status, 404, "nothing is left")
+
+
 def growing(origin, size=200_000, pieces=20, pause=0.08, framing="length"):
     body = bytes(range(250)) * (size // 250)
 

@@ -247,6 +247,19 @@ def _(lab):
         proxy.stop()
 
 
+@scenario("dir.memory-cache-mode", "memory_cache_mode disk: nothing is kept in memory without a disk cache, and that is told")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p", "Cache-Control: max-age=60")
+    for mode, expected in (("always", 1), ("network", 1), ("disk", 2)):
+        origin.forget()
+        proxy = lab.proxy(f"memory_cache_mode {mode}")
+        for _ in range(2):
+            proxy.get(origin.url("/p"))
+        same(len(origin.requests("/p")), expected, mode)
+    contains(proxy.parse()[1], "memory_cache_mode disk keeps nothing", "-k parse")
+
+
 @scenario("dir.hosts-check", "check_hostnames and allow_underscore")
 def _(lab):
     origin = lab.origin()
