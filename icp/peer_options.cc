@@ -174,16 +174,18 @@ void parse_cache_peer(const Statement& s, void* settings, Problems& problems) {
   icp.peers.push_back(std::move(peer));
 }
 
-// mgr:config never shows a password.
-void dump_cache_peers(const config::Directive& self, const void* settings, std::string& out) {
-  for (const Peer& p : static_cast<const Settings*>(settings)->peers) {
-    std::string value = p.original;
-    for (size_t at = value.find(" login="); at != value.npos; at = value.find(" login=", at + 7)) {
-      size_t end = std::min(value.find_first_of(" \t", at + 7), value.size()), colon = value.find(':', at);
-      if (colon < end) value.replace(colon + 1, end - colon - 1, "XXXXXXXXXX");
-    }
-    config::dump_line(self, value, out);
+// More people read the manager's pages than the file: they never show a password.
+std::string shown_words(const Peer& p) {
+  std::string value = p.original;
+  for (size_t at = value.find(" login="); at != value.npos; at = value.find(" login=", at + 7)) {
+    size_t end = std::min(value.find_first_of(" \t", at + 7), value.size()), colon = value.find(':', at);
+    if (colon < end) value.replace(colon + 1, end - colon - 1, "XXXXXXXXXX");
   }
+  return value;
+}
+
+void dump_cache_peers(const config::Directive& self, const void* settings, std::string& out) {
+  for (const Peer& p : static_cast<const Settings*>(settings)->peers) config::dump_line(self, shown_words(p), out);
 }
 
 }  // namespace loligo::icp

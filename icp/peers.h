@@ -4,6 +4,7 @@
 // PeerRegistry finds it by identity (name, host, port), so that a reload forgets
 // neither a dead peer nor its counters. State is shared by all workers (atomics).
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ struct PeerState {
   std::atomic<int> failures{0};             // connect failures in a row
   std::atomic<int64_t> last_probe_ms{0};    // steady
   std::atomic<int> open_connections{0};
+  std::atomic<uint64_t> keepalives_asked{0}, keepalives_granted{0};   // requests, and replies that left the connection open
   std::atomic<uint64_t> fetches{0}, rounds{0}, connect_failures{0}, revivals{0};
   std::atomic<int64_t> last_failure_wall{0}, last_success_wall{0};
 
@@ -52,6 +54,8 @@ struct PeerTable {
   std::vector<PeerEntry> entries;
   base::Milliseconds dead_peer_timeout{10'000}, peer_connect_timeout{30'000};
 
+  // Taken back within dead_peer_timeout: two looks in that time.
+  int64_t probe_interval_ms() const { return std::max<int64_t>(dead_peer_timeout.count() / 2, 1000); }
   static PeerTable compile(const Settings&, const access::AclSet&, PeerRegistry&, config::Problems&);
   const PeerEntry* find(std::string_view name) const;
 };

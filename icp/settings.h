@@ -38,6 +38,8 @@ struct Peer {
   std::string original;                  // the words as typed, for mgr:config
 };
 
+std::string shown_words(const Peer&);    // `original` with the password of login= hidden
+
 struct Settings {
   using Statements = std::vector<config::Statement>;
   std::vector<Peer> peers;

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/event_log.h"
-#include "client/connection.h"
-#include "client/transaction.h"
 #include "http/date.h"
 
 namespace loligo {
@@ -15,106 +15,27 @@ ManagerRoom::ManagerRoom(Service& service) : service_(service) {
   manager_ = std::make_unique<mgr::Manager>(sources(), service.settings_.mgr);
 }
 
-void ManagerRoom::tick() { manager_->tick(); }
+void ManagerRoom::tick() {
+  manager_->tick();
+  int64_t now_us = service_.workers_[0]->loop.now_us();
+  for (unsigned i = 0; i < kHoldings; ++i) {
+    uint64_t in_use = 0, idle = 0;
+    for (auto& w : service_.workers_) {
+      in_use += w->gauges.in_use[i].load(std::memory_order_relaxed);
+      idle += w->gauges.idle[i].load(std::memory_order_relaxed);
+    }
+    marks_[i].see(in_use, idle, now_us);
+  }
+  auto totals = service_.cache_->memory().totals();
+  stored_.see(totals.bytes, 0, now_us);
+}
+
+void ManagerRoom::Marks::see(uint64_t now_in_use, uint64_t now_idle, int64_t now_us) {
+  if (now_in_use >= in_use) in_use = now_in_use, in_use_us = now_us;
+  if (now_in_use + now_idle >= allocated) allocated = now_in_use + now_idle, allocated_us = now_us;
+  idle = std::max(idle, now_idle);
+}
 void ManagerRoom::settings_changed() { manager_->set_settings(service_.settings_.mgr); }
-
-// ---- what a worker tells, on its own thread ------------------------------------
-
-void ManagerRoom::report_clients(WorkerThread& w, Report& r) {
-  std::map<std::string, unsigned> open;
-  for (client::Connection* c = w.worker.connections; c; c = c->next()) ++open[c->client().host()];
-  w.worker.clients.for_each([&](const client::ClientRow& row) {
-    mgr::ClientRow out;
-    out.address = row.address.valid() ? row.address.host() : "others";
-    out.connections = open[out.address];
-    out.http_requests = row.requests.get();
-    for (unsigned tag = 0; tag < client::kResultTags; ++tag)
-      if (uint64_t n = row.by_tag[tag].get()) out.http_tags.push_back({log::text(log::ResultTag(tag)), n, log::is_hit(log::ResultTag(tag))});
-    r.clients.push_back(std::move(out));
-  });
-}
-
-void ManagerRoom::report_connections(WorkerThread& w, Report& r) {
-  for (client::Connection* c = w.worker.connections; c; c = c->next()) {
-    mgr::DescriptorRow fd;
-    fd.fd = c->stream().fd();
-    fd.type = "Socket";
-    fd.read_bytes = c->total_in();
-    fd.written_bytes = c->total_out();
-    fd.remote = c->client().text();
-    client::Transaction* t = c->transaction();
-    fd.description = t ? t->target().url : c->relay() ? "tunnel" : "Reading next request";
-    r.sockets.push_back(fd);
-    if (!t) continue;
-    mgr::ActiveRequestRow a;
-    a.connection = uint64_t(reinterpret_cast<uintptr_t>(c));
-    a.fd = fd.fd;
-    a.read_bytes = c->total_in();
-    a.written_bytes = c->total_out();
-    a.description = fd.description;
-    a.remote = fd.remote;
-    a.local = c->local().text();
-    a.connection_requests = c->requests();
-    a.url = t->target().url;
-    a.tag = log::text(t->tag());
-    a.out_offset = a.out_size = t->reply_offset();
-    a.request_bytes = t->head.size();
-    a.start_wall_us = t->started_us();
-    a.age_seconds = double(w.loop.wall_us() - t->started_us()) / 1e6;
-    r.active.push_back(std::move(a));
-  }
-}
-
-void ManagerRoom::report_names(WorkerThread& w, Report& r) {
-  auto counts = w.resolver.ip_counts();
-  r.names.requests = counts.requests;
-  r.names.hits = counts.hits;
-  r.names.negative_hits = counts.negative_hits;
-  r.names.numeric_hits = counts.numeric_hits;
-  r.names.misses = counts.misses;
-  r.names.a_records = counts.retrieved_a;
-  r.names.aaaa_records = counts.retrieved_aaaa;
-  r.names.cname_records = counts.retrieved_cname;
-  r.names.cname_only = counts.cname_only;
-  r.names.invalid = counts.invalid;
-  w.resolver.each_ip_entry([&](const net::DnsEntryView& e) {
-    mgr::NameRow row{std::string(e.name), e.negative, e.from_hosts, e.idle_seconds, e.ttl_seconds, {}};
-    if (e.addresses)
-      for (size_t i = 0; i < e.addresses->list.size(); ++i) row.addresses.push_back({e.addresses->list[i].host(), i < e.addresses->good});
-    r.names.rows.push_back(std::move(row));
-  });
-  auto reverse = w.resolver.fqdn_counts();
-  r.reverse_names.requests = reverse.requests;
-  r.reverse_names.hits = reverse.hits;
-  r.reverse_names.negative_hits = reverse.negative_hits;
-  r.reverse_names.misses = reverse.misses;
-  w.resolver.each_fqdn_entry([&](const net::DnsEntryView& e) {
-    mgr::ReverseRow row{std::string(e.name), e.negative, e.from_hosts, e.ttl_seconds, {}};
-    if (e.names) row.names = e.names->list;
-    r.reverse_names.rows.push_back(std::move(row));
-  });
-  auto statistics = w.resolver.statistics();
-  for (auto& s : statistics.servers) r.resolver.servers.push_back({s.address.host(), s.queries, s.replies});
-  for (auto& q : statistics.queue) {
-    double ago = double(w.loop.now_ms() - q.since_ms) / 1000;
-    r.resolver.queue.push_back({0, unsigned(q.name.size()), 1, ago, ago, q.name});
-  }
-  for (size_t code = 0; code < statistics.rcodes.size(); ++code)
-    r.resolver.codes.push_back({int(code), {statistics.rcodes[code], 0, 0}});
-}
-
-ManagerRoom::Report ManagerRoom::report(WorkerThread& w) {
-  Report r;
-  report_clients(w, r);
-  report_connections(w, r);
-  report_names(w, r);
-  r.pool.name = "server-peers";
-  auto& histogram = w.upstream.pool.requests_per_connection();
-  for (unsigned i = 0; i < histogram.size(); ++i)
-    if (histogram[i]) r.pool.requests_per_connection.push_back({i, histogram[i]});
-  w.upstream.pool.for_each_key([&](const std::string& key, size_t n) { r.pool.idle.push_back({key, unsigned(n)}); });
-  return r;
-}
 
 // ---- asking --------------------------------------------------------------------
 
@@ -133,7 +54,7 @@ void ManagerRoom::ask(client::ManagerRequest request, std::function<void(client:
   for (size_t i = 0; i < service_.workers_.size(); ++i) {
     WorkerThread* w = service_.workers_[i].get();
     w->loop.post([this, round, i, w] {
-      round->reports[i] = report(*w);
+      round->reports[i] = collect_report(*w);
       if (round->missing.fetch_sub(1) != 1) return;
       service_.workers_[0]->loop.post([this, round] { answer(round->request, round->reports, round->done); });
     });
@@ -178,10 +99,26 @@ std::vector<mgr::ClientRow> ManagerRoom::clients() const {
         else known->count += tag.count;
       }
     }
+  // Names as far as rules have asked for them; nobody is looked up for this page.
   std::vector<mgr::ClientRow> out;
-  for (auto& [address, row] : merged) out.push_back(std::move(row));
+  for (auto& [address, row] : merged) {
+    for (auto& report : *current_)
+      for (auto& known : report.reverse_names.rows)
+        if (row.name.empty() && known.address == address && !known.names.empty()) row.name = known.names.front();
+    out.push_back(std::move(row));
+  }
   return out;
 }
+
+namespace {
+// What follows "host type http-port icp-port".
+std::string options_of(const icp::Peer& peer) {
+  std::string words = icp::shown_words(peer);
+  size_t at = 0;
+  for (int skipped = 0; skipped < 4; ++skipped) at = std::min(words.find_first_not_of(" \t", words.find_first_of(" \t", at)), words.size());
+  return words.substr(at);
+}
+}  // namespace
 
 std::vector<mgr::PeerRow> ManagerRoom::peers() const {
   std::vector<mgr::PeerRow> out;
@@ -194,7 +131,7 @@ std::vector<mgr::PeerRow> ManagerRoom::peers() const {
     row.host = e.config.host;
     row.http_port = e.config.http_port;
     row.icp_port = e.config.icp_port;
-    row.options = e.config.original;
+    row.options = options_of(e.config);
     if (auto address = net::Address::parse(e.config.host)) row.addresses.push_back(address->host());
     else
       for (auto& report : *current_)
@@ -203,6 +140,8 @@ std::vector<mgr::PeerRow> ManagerRoom::peers() const {
             for (auto& target : name.addresses) row.addresses.push_back(target.address);
     row.up = e.state->alive.load();
     row.fetches = e.state->fetches.load();
+    row.keepalives_asked = e.state->keepalives_asked.load();
+    row.keepalives_granted = e.state->keepalives_granted.load();
     row.open_connections = uint64_t(std::max(e.state->open_connections.load(), 0));
     if (int64_t failed = e.state->last_failure_wall.load()) row.last_failure_seconds = now - failed;
     out.push_back(std::move(row));
@@ -225,10 +164,85 @@ std::vector<mgr::DescriptorRow> ManagerRoom::descriptors() const {
   std::map<int, const mgr::DescriptorRow*> known;
   for (auto& report : *current_)
     for (auto& row : report.sockets) known[row.fd] = &row;
-  for (auto& row : rows)
-    if (auto it = known.find(row.fd); it != known.end()) row = *it->second;
+  for (auto& row : rows) {
+    auto it = known.find(row.fd);
+    if (it == known.end()) continue;
+    // Where the worker does not count bytes, the kernel does.
+    mgr::DescriptorRow told = *it->second;
+    if (told.read_bytes == 0) told.read_bytes = row.read_bytes;
+    if (told.written_bytes == 0) told.written_bytes = row.written_bytes;
+    row = std::move(told);
+  }
   return rows;
 }
+
+std::vector<mgr::PoolRow> ManagerRoom::pools() const {
+  static constexpr std::string_view kNames[] = {
+#define X(id, name) name,
+      LOLIGO_HOLDINGS(X)
+#undef X
+  };
+  int64_t now_us = service_.workers_[0]->loop.now_us();
+  auto row = [now_us](std::string_view name, uint64_t bytes, const HoldingCount& n, Marks marks) {
+    marks.see(n.in_use, n.idle, now_us);
+    return mgr::PoolRow{.name = std::string(name), .object_bytes = bytes, .in_use = n.in_use, .idle = n.idle, .in_use_high = marks.in_use,
+                        .allocated_high = marks.allocated, .idle_high = marks.idle, .in_use_high_hours = double(now_us - marks.in_use_us) / 3.6e9,
+                        .allocated_high_hours = double(now_us - marks.allocated_us) / 3.6e9, .allocations = n.allocations, .reused = n.reused, .freed = n.freed};
+  };
+  std::vector<mgr::PoolRow> out;
+  for (unsigned i = 0; i < kHoldings; ++i) {
+    HoldingCount sum;
+    for (auto& report : *current_) {
+      const HoldingCount& n = report.holdings[i];
+      sum = {sum.in_use + n.in_use, sum.idle + n.idle, sum.allocations + n.allocations, sum.reused + n.reused, sum.freed + n.freed};
+    }
+    out.push_back(row(kNames[i], holding_bytes(Holding(i)), sum, marks_[i]));
+  }
+  // Objects differ in size: their bytes are counted, as bytes.
+  auto totals = service_.cache_->memory().totals();
+  uint64_t stored = 0;
+  for (auto& w : service_.workers_) stored += w->loop.counters().stored_objects.get();
+  out.push_back(row("Stored bytes", 1, {totals.bytes, 0, stored, 0, stored > totals.objects ? stored - totals.objects : 0}, stored_));
+  return out;
+}
+
+mgr::TimerFacts ManagerRoom::timers() const {
+  mgr::TimerFacts f;
+  for (auto& report : *current_) f.rows.push_back(report.second);
+  f.last = service_.workers_.size() > 1 ? "logs" : f.rows[0].name;
+  f.rows.push_back({"statistics: minute", manager_->seconds_to_next_sample(), 1, true});
+  int64_t now_ms = service_.workers_[0]->loop.now_ms();
+  const icp::PeerTable& peers = service_.snapshot_->routing->peers;
+  for (const icp::PeerEntry& e : peers.entries)
+    if (!e.state->alive.load())
+      f.rows.push_back({"probe of peer " + e.config.name, double(std::max<int64_t>(e.state->last_probe_ms.load() + peers.probe_interval_ms() - now_ms, 0)) / 1000, 1, true});
+  if (service_.stopping_) f.rows.push_back({"shutdown", double(std::max<int64_t>(service_.stop_deadline_ms_ - now_ms, 0)) / 1000, 1, false});
+  std::sort(f.rows.begin(), f.rows.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
+  return f;
+}
+
+// One pool for the reader, whichever worker holds what.
+mgr::IdlePoolFacts ManagerRoom::idle_pool() const {
+  std::map<unsigned, uint64_t> histogram;
+  std::map<std::string, unsigned> idle;
+  for (auto& report : *current_) {
+    for (auto& [requests, connections] : report.pool.requests_per_connection) histogram[requests] += connections;
+    for (auto& [key, connections] : report.pool.idle) idle[key] += connections;
+  }
+  return {(*current_)[0].pool.name, {histogram.begin(), histogram.end()}, {idle.begin(), idle.end()}};
+}
+
+namespace {
+// Each worker has a cache of its own; a name that several know is shown once.
+template <class Row>
+void add_new(std::vector<Row>& all, const std::vector<Row>& more, std::string Row::*name) {
+  std::set<std::string_view> known;
+  for (auto& row : all) known.insert(row.*name);
+  std::vector<Row> fresh;
+  for (auto& row : more) if (!known.contains(row.*name)) fresh.push_back(row);
+  all.insert(all.end(), fresh.begin(), fresh.end());
+}
+}  // namespace
 
 mgr::Sources ManagerRoom::sources() {
   mgr::Sources s;
@@ -256,7 +270,7 @@ mgr::Sources ManagerRoom::sources() {
       all.numeric_hits += r.names.numeric_hits, all.misses += r.names.misses, all.a_records += r.names.a_records;
       all.aaaa_records += r.names.aaaa_records, all.cname_records += r.names.cname_records, all.cname_only += r.names.cname_only;
       all.invalid += r.names.invalid;
-      all.rows.insert(all.rows.end(), r.names.rows.begin(), r.names.rows.end());
+      add_new(all.rows, r.names.rows, &mgr::NameRow::host);
     }
     return all;
   };
@@ -265,7 +279,7 @@ mgr::Sources ManagerRoom::sources() {
     for (auto& r : *current_) {
       all.requests += r.reverse_names.requests, all.hits += r.reverse_names.hits;
       all.negative_hits += r.reverse_names.negative_hits, all.misses += r.reverse_names.misses;
-      all.rows.insert(all.rows.end(), r.reverse_names.rows.begin(), r.reverse_names.rows.end());
+      add_new(all.rows, r.reverse_names.rows, &mgr::ReverseRow::address);
     }
     return all;
   };
@@ -280,11 +294,9 @@ mgr::Sources ManagerRoom::sources() {
     }
     return all;
   };
-  s.idle_pools = [this] {
-    std::vector<mgr::IdlePoolFacts> pools;
-    for (auto& r : *current_) pools.push_back(r.pool);
-    return pools;
-  };
+  s.idle_pools = [this] { return std::vector<mgr::IdlePoolFacts>{idle_pool()}; };
+  s.pools = [this] { return pools(); };
+  s.timers = [this] { return timers(); };
   s.descriptors = [this] { return descriptors(); };
   s.active_requests = [this] {
     std::vector<mgr::ActiveRequestRow> all;

@@ -9,6 +9,7 @@
 #include "client/worker.h"
 #include "mgr/manager.h"
 #include "service.h"
+#include "worker_report.h"
 
 namespace loligo {
 
@@ -20,31 +21,26 @@ class ManagerRoom {
   void settings_changed();
 
  private:
-  // What one worker knows at one moment.
-  struct Report {
-    std::vector<mgr::ClientRow> clients;
-    std::vector<mgr::ActiveRequestRow> active;
-    std::vector<mgr::DescriptorRow> sockets;
-    mgr::NameCacheFacts names;
-    mgr::ReverseCacheFacts reverse_names;
-    mgr::ResolverFacts resolver;
-    mgr::IdlePoolFacts pool;
-    size_t queued_lookups = 0;
+  using Reports = std::vector<WorkerReport>;
+  // The highest numbers that were seen, once a second, and when.
+  struct Marks {
+    uint64_t in_use = 0, allocated = 0, idle = 0;
+    int64_t in_use_us = 0, allocated_us = 0;
+    void see(uint64_t now_in_use, uint64_t now_idle, int64_t now_us);
   };
-  using Reports = std::vector<Report>;
-  static Report report(WorkerThread&);
-  static void report_clients(WorkerThread&, Report&);
-  static void report_connections(WorkerThread&, Report&);
-  static void report_names(WorkerThread&, Report&);
   mgr::Sources sources();
   std::vector<mgr::ClientRow> clients() const;
   std::vector<mgr::PeerRow> peers() const;
   mgr::StoreFacts store() const;
   std::vector<mgr::DescriptorRow> descriptors() const;
+  std::vector<mgr::PoolRow> pools() const;
+  mgr::TimerFacts timers() const;
+  mgr::IdlePoolFacts idle_pool() const;
   void answer(const client::ManagerRequest&, const Reports&, const std::function<void(client::ManagerReply)>&);
 
   Service& service_;
   const Reports* current_ = nullptr;   // while a page is rendered
+  Marks marks_[kHoldings], stored_;
   std::unique_ptr<mgr::Manager> manager_;
 };
 

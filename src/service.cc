@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <map>
 
@@ -173,6 +174,7 @@ int Service::run(Readiness& readiness) {
     worker->second.call = [this, worker] {
       worker->log.flush();
       worker->worker.end_old_connections();
+      sample_gauges(*worker);
       if (worker == workers_[0].get()) every_second();
       worker->loop.arm(worker->second, base::Milliseconds(1000));
     };
@@ -203,7 +205,22 @@ void Service::announce() const {
             workers_.size() == 1 ? "" : "s", cache_->memory().totals().capacity >> 20);
 }
 
+// What is counted for the whole process, into worker 0's counters: they have one writer, this thread.
+void Service::feed_process_counters() {
+  base::Counters& counters = workers_[0]->loop.counters();
+  auto feed = [](base::Counter& counter, uint64_t now, uint64_t& before) {
+    counter.add(now - before);
+    before = now;
+  };
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  feed(counters.page_faults, uint64_t(usage.ru_majflt), page_faults_);
+  feed(counters.log_lines, writer_.counters().lines_written.load(std::memory_order_relaxed), lines_written_);
+  feed(counters.log_lines_dropped, writer_.counters().lines_dropped.load(std::memory_order_relaxed), lines_dropped_);
+}
+
 void Service::every_second() {
+  feed_process_counters();
   manager_->tick();
   workers_[0]->upstream.probe_dead_peers();
   if (stopping_) check_stopped();

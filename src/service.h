@@ -18,6 +18,7 @@
 #include "net/dns.h"
 #include "process_control.h"
 #include "settings.h"
+#include "worker_report.h"
 
 namespace loligo {
 
@@ -35,6 +36,7 @@ struct WorkerThread {
   client::Worker worker;
   std::vector<std::unique_ptr<client::Listener>> listeners;
   net::FunctionTimer second;
+  WorkerGauges gauges;
   std::thread thread;   // not for worker 0
 };
 
@@ -62,6 +64,7 @@ class Service {
   void stop(bool now);
   void check_stopped();
   void every_second();
+  void feed_process_counters();
   void announce() const;
 
   MainOptions options_;
@@ -83,6 +86,7 @@ class Service {
   std::thread loader_;            // reads a new configuration while the workers serve
   bool loading_ = false, again_ = false, stopping_ = false;
   int64_t stop_deadline_ms_ = 0;
+  uint64_t page_faults_ = 0, lines_written_ = 0, lines_dropped_ = 0;   // as counted so far
   base::WallMicroseconds started_wall_us_ = 0;
   int64_t started_steady_us_ = 0;
 };

@@ -23,6 +23,7 @@ class Listener final : net::Watcher {
   void stop();                       // closes; connections go on
   void adopt(std::shared_ptr<const PortContext> port) { port_ = std::move(port); }
   const net::Address& address() const { return address_; }
+  int fd() const { return fd_; }
   const PortContext& port() const { return *port_; }
 
  private:

@@ -31,7 +31,10 @@ void Worker::end_old_connections() {
 }
 
 std::unique_ptr<Transaction> Worker::take_transaction() {
-  if (idle_transactions_.empty()) return std::make_unique<Transaction>();
+  if (idle_transactions_.empty()) {
+    ++transactions_made;
+    return std::make_unique<Transaction>();
+  }
   auto t = std::move(idle_transactions_.back());
   idle_transactions_.pop_back();
   return t;

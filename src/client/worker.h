@@ -62,6 +62,8 @@ struct Worker {
   // Transactions are large (a head's table of fields) and short: they are reused.
   std::unique_ptr<Transaction> take_transaction();
   void give_back(std::unique_ptr<Transaction>);
+  size_t idle_transactions() const { return idle_transactions_.size(); }
+  uint64_t transactions_made = 0;              // the others were there already
 
  private:
   int64_t next_look_ms_ = 0;

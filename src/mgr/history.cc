@@ -1,5 +1,7 @@
 #include "mgr/history.h"
 
+#include <algorithm>
+
 namespace loligo::mgr {
 namespace {
 
@@ -59,6 +61,10 @@ double Window::percentile(ServiceTime kind, unsigned percent) const {
 void History::tick(const Totals& now) {
   keep(minutes_, now, kMinute, kMinutes);
   keep(hours_, now, kHour, kHours);
+}
+
+double History::seconds_to_next(const Times& now) const {
+  return minutes_.empty() ? 0 : double(std::max<int64_t>(minutes_.back().at.steady_us + kMinute - now.steady_us, 0)) / 1e6;
 }
 
 // The youngest snapshot that is at least `minutes` old (a second of slack: ticks are not exact), or the oldest.

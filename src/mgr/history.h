@@ -54,6 +54,8 @@ class History {
   // Called once a second or once a minute, and at the start; keeps what is due.
   void tick(const Totals& now);
 
+  double seconds_to_next(const Times& now) const;   // until tick() keeps another minute
+
   // The last `minutes` up to `now`, or what there is of them; nothing yet = an empty window from now to now.
   Window recent(unsigned minutes, const Totals& now) const;
   // The same, but only if it is all there: null `from` otherwise.

@@ -54,6 +54,8 @@ class Manager {
   // Once a second or once a minute (the first call happens in the constructor).
   void tick();
 
+  double seconds_to_next_sample() const { return history_.seconds_to_next(ask(sources_.times)); }
+
   // Judges and renders. For requests that is_for_manager() or is_internal() claims.
   Reply answer(const Request&);
 

@@ -1,6 +1,9 @@
 // What the operating system knows of this process.
 #include <dirent.h>
 #include <limits.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,6 +46,15 @@ std::string peer_of(int fd, bool& listening) {
   return net::Address::from(address, size).text();
 }
 
+// Of a TCP connection, whoever holds it.
+void count_bytes(int fd, DescriptorRow& row) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || size < offsetof(tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent) return;
+  row.read_bytes = info.tcpi_bytes_received;
+  row.written_bytes = info.tcpi_bytes_sent - std::min(info.tcpi_bytes_sent, info.tcpi_bytes_retrans);
+}
+
 DescriptorRow describe(int fd) {
   DescriptorRow row;
   row.fd = fd;
@@ -55,6 +67,7 @@ DescriptorRow describe(int fd) {
   if (S_ISSOCK(status.st_mode)) {
     row.type = "Socket";
     row.remote = peer_of(fd, listening);
+    if (!listening) count_bytes(fd, row);
     row.description = listening ? "Listening" : row.remote.empty() ? "Local socket" : "Connection";
   } else {
     row.type = S_ISREG(status.st_mode) ? "File" : S_ISFIFO(status.st_mode) ? "Pipe" : fd <= 2 ? "Log" : "Other";

@@ -36,6 +36,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
   ~Timer() { cancel(); }
   bool armed() const { return deadline_ms_ != 0; }
+  int64_t deadline_ms() const { return deadline_ms_; }
   void cancel();
 
  protected:
@@ -92,6 +93,7 @@ class Loop {
   base::WallSeconds wall_seconds() const { return wall_us_ / 1'000'000; }
 
   base::Counters& counters() { return *counters_; }
+  const base::Counters& counters() const { return *counters_; }
   bool in_this_thread() const;
 
  private:

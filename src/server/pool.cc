@@ -72,6 +72,10 @@ void Pool::close_all() {
   while (!order_.empty()) drop(*order_.front());
 }
 
+void Pool::for_each_idle(const std::function<void(const ServerConnection&)>& f) const {
+  for (const Idle* idle : order_) f(*idle->connection);
+}
+
 void Pool::ended(const ServerConnection& c) { ++histogram_[std::min<size_t>(c.requests, kHistogram - 1)]; }
 
 }  // namespace loligo::server

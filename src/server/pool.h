@@ -3,6 +3,7 @@
 // loses its connection at once. One worker.
 #pragma once
 #include <array>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ class Pool {
   template <class F> void for_each_key(F&& f) const {
     for (auto& [key, list] : idle_) f(key, list.size());
   }
+  void for_each_idle(const std::function<void(const ServerConnection&)>&) const;
 
  private:
   struct Idle;

@@ -93,8 +93,7 @@ icp::Direct Routing::direct_for(const access::Facts& facts, bool accelerated, bo
 
 void Upstream::probe_dead_peers() {
   if (!routing) return;
-  // Taken back within dead_peer_timeout: two looks in that time.
-  int64_t interval = std::max<int64_t>(routing->peers.dead_peer_timeout.count() / 2, 1000);
+  int64_t interval = routing->peers.probe_interval_ms();
   for (const icp::PeerEntry& entry : routing->peers.entries) {
     icp::PeerState& state = *entry.state;
     if (state.alive.load(std::memory_order_relaxed)) continue;

@@ -51,6 +51,9 @@ class Upstream {
   // Starts a fetch; `owner` hears of it until it abandons it. The fetch ends and destroys itself.
   Fetch* start(FetchRequest, FetchOwner* owner);
   size_t fetches() const { return fetches_.size(); }
+  template <class F> void for_each_fetch(F&& f) const {
+    for (auto& fetch : fetches_) f(*fetch);
+  }
   // Connects to dead peers now and then, to take them back. Call about once a second on one worker.
   void probe_dead_peers();
 

@@ -120,7 +120,7 @@ def _(lab):
 @scenario("page.ipcache", "mgr:ipcache: requests, hits, negative hits, misses, entries")
 def _(lab):
     dns, origin = lab.dns(), lab.origin()
-    origin.page("/p")
+    origin.page("/p", "Connection: close")      # each fetch needs a connection and so an address; a pooled one would not
     dns.add("site.test", "127.0.0.1", ttl=300)
     proxy = lab.proxy(f"dns_nameservers {dns.address}")
     for _ in range(4):
@@ -213,6 +213,79 @@ def _(lab):
     row = re.search(rf"^{re.escape(dns.address)} +(\d+) +(\d+)", text, re.M)
     check(row and int(row[1]) >= 1 and int(row[2]) >= 1, f"queries and replies in {text}")
     contains(text, "Nameservers:", "section")
+
+
+def pool_row(text, name):
+    """A line of mgr:mem: size of one, number in use, kilobytes in use."""
+    cells = next(line for line in text.splitlines() if line.startswith(name)).split("\t")
+    numbers = [c.strip() for c in cells[2:]]
+    return dict(size=int(cells[1]), allocated=int(numbers[7]), in_use=int(numbers[12]), kilobytes=int(numbers[13]), high=int(numbers[14]), idle=int(numbers[17]))
+
+
+@scenario("page.mem", "mgr:mem: what is stored, who is connected; its sum is what info accounts for", squid="other pools")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY)
+    before = proxy.manager("mem")
+    traffic(lab, proxy, origin)
+    held = [proxy.client() for _ in range(7)]
+    for client in held:
+        client.get(origin.url("/1"))
+    after = proxy.manager("mem")
+    between(pool_row(after, "Stored bytes")["kilobytes"] - pool_row(before, "Stored bytes")["kilobytes"], 95, 160, "kilobytes stored")
+    between(pool_row(after, "Client connection")["in_use"] - pool_row(before, "Client connection")["in_use"], 7, 9, "connections")
+    check(pool_row(after, "Client connection")["size"] > 100, "the size of a connection")
+    between(pool_row(after, "Client record")["in_use"], 1, 3, "client records")
+    same(pool_row(after, "Server connection")["idle"], 1, "idle server connections")
+    for client in held:
+        client.close()
+    lab.eventually(lambda: pool_row(proxy.manager("mem"), "Client connection")["in_use"] <= 2, "connections that have gone")
+    check(pool_row(proxy.manager("mem"), "Client connection")["high"] >= 0, "a high mark")
+    between(number(proxy.manager("info"), "Total accounted"), 95, 100_000, "kilobytes accounted for")
+
+
+@scenario("page.events", "mgr:events: what runs by the clock, and when next", squid="other events")
+def _(lab):
+    proxy = lab.proxy("workers 2\ndead_peer_timeout 10 seconds\n"
+                      f"cache_peer 127.0.0.1 parent {free_port()} 0 no-query no-digest name=gone connect-fail-limit=1\nnever_direct allow all")
+    proxy.get("http://site.test/", timeout=10)
+    time.sleep(1.2)
+    rows = {m[1].strip(): float(m[2]) for m in re.finditer(r"^(\S.*?) *\t([\d.]+) sec\t", proxy.manager("events"), re.M)}
+    for worker in (0, 1):
+        between(rows[f"worker {worker}: logs"], 0, 1.1, "the worker's next second")
+    between(rows["statistics: minute"], 30, 60, "the next minute")
+    between(rows["probe of peer gone"], 0, 5.1, "the dead peer's next chance")
+
+
+@scenario("page.workers", "With two workers every page tells of both", squid="other workers")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy(DENY + "workers 2\ndns_nameservers 127.0.0.1")
+    before = proxy.counters()
+    traffic(lab, proxy, origin)
+    held = [proxy.client(source="127.0.0.51") for _ in range(16)]     # the kernel spreads them
+    for client in held:
+        client.get(origin.url("/1"))
+    after = proxy.counters()
+    same(after["client_http.hits"] - before["client_http.hits"], 36, "hits")
+    between(after["client_http.requests"] - before["client_http.requests"], 49, 51, "requests")
+    same(after["server.http.requests"] - before["server.http.requests"], 10, "requests to the origin")
+    clients = proxy.manager("client_list")
+    same(clients.count("Address: 127.0.0.51\n"), 1, "one entry for a client of both workers")
+    entry = clients[clients.index("Address: 127.0.0.51\n"):].split("\n\n")[0]
+    contains(entry, "Currently established connections: 16\n", "connections")
+    contains(entry, "    HTTP Requests 16\n", "requests")
+    check(re.search(r"^        TCP_MEM_HIT +16 100%$", entry, re.M), entry)
+    between(pool_row(proxy.manager("mem"), "Client connection")["in_use"], 16, 18, "connections in mem")
+    descriptors = proxy.manager("filedescriptors")
+    same(descriptors.count("127.0.0.51:"), 16, "descriptors")
+    same(descriptors.count("HTTP Socket"), 2, "a listener for each worker")
+    same(len(re.findall(r"^ Pool \d+ Stats", proxy.manager("pconn"), re.M)), 1, "one pool")
+    idle = proxy.manager("pconn").split("Hash Table\n")[1]
+    between(sum(int(m) for m in re.findall(r"\t(\d+)$", idle, re.M)), 1, 2, "idle server connections, one for each worker that fetched")
+    between(number(proxy.manager("info"), "Number of clients accessing cache"), 2, 2, "clients")
+    names = proxy.manager("ipcache")
+    check(len(re.findall(r"^ localhost ", names, re.M)) <= 1, "a name that both know is shown once")
+    for client in held:
+        client.close()
 
 
 @scenario("page.munin", "What munin's plugins and dstat look for")
