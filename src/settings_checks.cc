@@ -19,7 +19,7 @@ struct RuleList { const Statements* statements; size_t skip; };
 struct Condition { const Statement* statement; size_t first; };
 
 std::vector<RuleList> rule_lists(const Settings& s) {
-  return {{&s.client.http_access, 0}, {&s.client.request_header_access, 1}, {&s.client.reply_header_access, 1},
+  return {{&s.client.http_access, 0}, {&s.client.http_reply_access, 0}, {&s.client.request_header_access, 1}, {&s.client.reply_header_access, 1},
           {&s.client.http_upgrade_request_protocols, 1}, {&s.server.always_direct, 0}, {&s.server.never_direct, 0},
           {&s.server.miss_access, 0}, {&s.server.server_pconn_for_nonretriable, 0}, {&s.icp.cache_peer_access, 1},
           {&s.cache.cache, 0}, {&s.cache.send_hit, 0}, {&s.cache.store_miss, 0}, {&s.cache.collapsed_forwarding_access, 0}};

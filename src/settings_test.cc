@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(names_are_unique_and_documented) {
 // One line for every implemented directive: it must come back from the field it is bound to.
 BOOST_AUTO_TEST_CASE(every_directive_reaches_its_field) {
   const struct { std::string_view line, dumped; } kLines[] = {
-      {"acl a src 10.0.0.0/8", "acl a src 10.0.0.0/8"}, {"http_access allow all", ""}, {"miss_access deny all", ""}, {"always_direct allow all", ""},
+      {"acl a src 10.0.0.0/8", "acl a src 10.0.0.0/8"}, {"http_access allow all", ""}, {"http_reply_access deny all", ""}, {"miss_access deny all", ""}, {"always_direct allow all", ""},
       {"never_direct allow all", ""}, {"cache deny all", ""}, {"no_cache deny all", "cache deny all"}, {"send_hit deny all", ""}, {"store_miss deny all", ""},
       {"collapsed_forwarding_access allow all", ""}, {"server_pconn_for_nonretriable allow all", ""}, {"cache_peer p parent 80 0", ""},
       {"request_header_access Via deny all", ""}, {"reply_header_access Via deny all", ""}, {"http_upgrade_request_protocols websocket allow all", ""},
@@ -225,13 +225,13 @@ BOOST_AUTO_TEST_CASE(order_matters_for_cache_dir) {
 }
 
 BOOST_AUTO_TEST_CASE(what_would_be_more_open_refuses_to_start) {
-  for (auto line : {"http_reply_access deny all", "adapted_http_access deny all", "reply_body_max_size 10 MB", "follow_x_forwarded_for allow all", "url_rewrite_program /bin/true",
+  for (auto line : {"adapted_http_access deny all", "reply_body_max_size 10 MB", "follow_x_forwarded_for allow all", "url_rewrite_program /bin/true",
                     "client_ip_max_connections 5", "ssl_bump terminate all", "ssl_bump bump all", "adaptation_access s allow all", "host_verify_strict on"}) {
     Loaded l(line);
     BOOST_CHECK_MESSAGE(l.problems.has(Severity::restricts) && !may_start(l.problems) && !l.problems.has(Severity::error), line);
     BOOST_CHECK(l.says("t.conf:2:1: restricts: "));
   }
-  for (auto line : {"http_reply_access allow all", "reply_body_max_size none", "reply_body_max_size 0", "follow_x_forwarded_for deny all", "client_ip_max_connections -1",
+  for (auto line : {"http_reply_access deny all", "reply_body_max_size none", "reply_body_max_size 0", "follow_x_forwarded_for deny all", "client_ip_max_connections -1",
                     "ssl_bump splice all", "ssl_bump none", "adaptation_access s deny all", "host_verify_strict off", "url_rewrite_program none", "icp_access deny all", "snmp_port 0"})
     BOOST_CHECK_MESSAGE(may_start(Loaded(line).problems), line);
 }

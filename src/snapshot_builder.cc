@@ -82,6 +82,7 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   s->unique_name = settings.client.unique_hostname.empty() ? s->hostname : settings.client.unique_hostname;
   s->via_value = s->unique_name + (settings.client.httpd_suppress_version_string ? " (loligo)" : " (loligo/0.1.0)");
   s->http_access = access::Rules::compile(settings.client.http_access, acls, problems);
+  s->reply_access = access::Rules::compile(settings.client.http_reply_access, acls, problems);
   s->miss_access = access::Rules::compile(settings.server.miss_access, acls, problems);
   s->request_headers = client::HeaderRules::compile(settings.client.request_header_access, settings.client.request_header_replace,
                                                     settings.client.request_header_add, acls, problems);

@@ -1,12 +1,14 @@
 // The receiving half of a connection, and its life.
 #include "client/connection.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <utility>
 
 #include "base/event_log.h"
+#include "base/text.h"
 #include "client/connection_output.h"
 #include "client/transaction.h"
 
@@ -16,6 +18,15 @@ namespace {
 constexpr int kReadsPerTurn = 16;
 constexpr int64_t kLingerBytes = 1 << 20;
 constexpr base::Milliseconds kLingerTime{2000};
+
+// A line without a version (HTTP/0.9) is read for the manager alone: squidclient -V - sends it. Written anew as a request
+// of today's form; empty for every other. Anywhere else such a line is a mistake or an attack.
+std::string manager_request(const http::Head& head, const char* bytes) {
+  std::string_view target = head.target().in(bytes);
+  if (head.error() != http::HeadError::no_version || head.method() != http::Method::get) return {};
+  if (!base::istarts_with(target, "cache_object://") && !target.starts_with("/squid-internal-mgr/")) return {};
+  return fmt::format("GET {} HTTP/1.0\r\n\r\n", target);
+}
 }  // namespace
 
 Connection::Connection(Worker& worker, std::unique_ptr<net::Stream> stream, const net::Address& client, const net::Address& local,
@@ -273,7 +284,12 @@ void Connection::process(std::string_view bytes) {
     head_begun_ = false;
     cancel();
     if (parsed == http::ParseState::failed) {
-      bad_request(transaction_->head, bytes);
+      std::string simple = manager_request(transaction_->head, bytes.data());
+      if (!simple.empty() && transaction_->head.parse_request(simple.data(), simple.size(), limits) == http::ParseState::complete)
+        begin_request(simple.data(), transaction_->head, {});
+      else
+        bad_request(transaction_->head, bytes);
+      close_ = true;
       bytes = {};
     } else {
       std::string_view head_bytes = bytes.substr(0, transaction_->head.size());

@@ -56,6 +56,7 @@ constexpr Directive kDirectives[] = {
            "and tls-key=, tls-min-version=, cipher=, options=, tls-dh=, clientca=, tls-cafile=, capath=, crlfile=, sslflags=.",
            parse_https_port, dump_https_ports, true),
     rules<&Settings::http_access>("http_access", "deny all", "Who may use the proxy for what. Without any line everything is denied."),
+    rules<&Settings::http_reply_access>("http_reply_access", "none", "Which replies reach clients, by rep_mime_type, rep_header, http_status and all that http_access may ask. Others get an error page. Pages of our own are not asked about."),
     bytes<&Settings::request_header_max_size, 1024>("request_header_max_size", "64 KB", "The largest head of a request."),
     bytes<&Settings::request_body_max_size, 1024, true>("request_body_max_size", "0 KB", "The largest body of a request; 0 = no limit."),
     bytes<&Settings::client_request_buffer_max_size, 1024>("client_request_buffer_max_size", "512 KB", "How much of a request is held in memory at a time. Larger than request_header_max_size."),
@@ -92,7 +93,6 @@ constexpr Directive kDirectives[] = {
     line<&Settings::err_html_text>("err_html_text", "text", "none", "Text for error pages, as %L in a template."),
     flag<&Settings::email_err_data>("email_err_data", "off", "Put details of the error into the mail link of error pages."),
 
-    restricting("http_reply_access", "none", "replies that it denies would reach clients.", says_allow_all),
     restricting("adapted_http_access http_access2", "none", "requests that it denies would be let through.", says_allow_all),
     restricting("reply_body_max_size", "none", "larger replies would reach clients.", no_limit),
     restricting("follow_x_forwarded_for", "deny all", "rules would see the address of the proxy in front in place of the client's, which may be one they allow.", says_deny_all),

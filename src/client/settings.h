@@ -54,7 +54,7 @@ enum class ForwardedFor : unsigned char { on, off, transparent, remove, truncate
 struct Settings {
   using Statements = std::vector<config::Statement>;
   std::vector<Port> ports;
-  Statements http_access;
+  Statements http_access, http_reply_access;
 
   int64_t request_header_max_size = 65536;
   int64_t request_body_max_size = -1;

@@ -10,6 +10,7 @@
 #include "cache/cache.h"
 #include "client/error_page.h"
 #include "client/header_rules.h"
+#include "client/lookup_outcome.h"
 #include "client/settings.h"
 #include "log/access_log.h"
 #include "server/upstream.h"
@@ -24,15 +25,16 @@ struct PortContext {
   std::string name;                                  // for myportname
   std::shared_ptr<const net::TlsServerContext> tls;  // null = plain
   // "X-Cache: HIT from h\r\nX-Cache-Lookup: HIT from h:3128\r\nVia: 1.1 h (loligo/0.1.0)\r\n" and so on, by outcome.
-  std::string hit_fields, miss_fields, none_fields;
-  std::string hit_fields_http10, miss_fields_http10;  // for responses that came as HTTP/1.0
+  // For responses that came as HTTP/1.0 and as HTTP/1.1.
+  std::string cache_fields[2][2][kFoundWords];
+  const std::string& outcome_fields(bool hit, FoundWord found, bool by_http10 = false) const { return cache_fields[!by_http10][hit][unsigned(found)]; }
 };
 
 struct Snapshot {
   Settings settings;
   std::string hostname, unique_name;                 // visible_hostname; what Via carries
   std::string via_value;                             // "hostname (loligo/0.1.0)"
-  access::Rules http_access, miss_access;
+  access::Rules http_access, reply_access, miss_access;
   HeaderRules request_headers, reply_headers;
   struct Upgrade { std::string protocol; access::Rules rules; };
   std::vector<Upgrade> upgrades;                     // http_upgrade_request_protocols; "OTHER" last

@@ -41,6 +41,7 @@ void Transaction::reset() {
   close_ = malformed_ = collapsed_ = cacheable_request_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
   flights_followed_ = 0;
   tag_ = ResultTag::none;
+  outcome_ = LookupOutcome::none;
   code_ = log::HierarchyCode::none;
   if (fetch_facts_.attempts) fetch_facts_ = {};
   status_ = 0;
@@ -75,6 +76,8 @@ void Transaction::begin(Connection& connection, const char* bytes, const http::F
   started_steady_us_ = worker_->loop.now_us();
   worker_->loop.counters().client_requests.add();
   close_ = !framing.keep_alive;
+  base::log_event(base::Section::client, 5, "{}: {} {} on {}", connection.client().text(), head.method_text().in(bytes), head.target().in(bytes),
+                  connection.port().name);
 
   const PortContext& port = connection.port();
   target_ = effective_target(port.config, head.method(), head.target().in(bytes), head.value(FieldId::host, bytes),
@@ -109,8 +112,8 @@ void Transaction::begin_malformed(Connection& connection, std::string_view bytes
     return finish();
   }
   worker_->loop.counters().client_requests.add();
-  size_t blank = bytes.find(' ');
-  method_text_ = blank != bytes.npos && blank > 0 && blank < 32 ? std::string(bytes.substr(0, blank)) : "NONE";
+  size_t word = bytes.find_first_of(" \t\r\n");
+  method_text_ = word > 0 && word < 32 ? std::string(bytes.substr(0, word)) : "NONE";
   malformed_url_ = id == ErrorId::too_big ? "error:request-too-large" : id == ErrorId::request_parse_timeout ? "error:request-timeout" : "error:invalid-request";
   base::log_event(base::Section::http_server, 1, "refused request from {}: {}", connection.client().text(), detail);
   error(id, status, detail);
@@ -193,6 +196,8 @@ void Transaction::check_access() {
     known(*now);
     return check_access();
   }
+  base::log_event(base::Section::access, 3, "{} {} {} from {} by {}", verdict_.allowed ? "allowed" : "denied", facts_.method_text, target_.url,
+                  connection_->client().text(), verdict_.rule);
   if (!verdict_.allowed) return deny(verdict_);
   step_ = Step::route;
 }
@@ -204,8 +209,8 @@ void Transaction::run_again(Step step) {
   if (done()) connection_->transaction_ended_late();
 }
 
-void Transaction::deny(const access::Verdict& verdict, ErrorId id) {
-  tag_ = ResultTag::denied;
+void Transaction::deny(const access::Verdict& verdict, ErrorId id, ResultTag tag) {
+  tag_ = tag;
   worker_->loop.counters().client_denied.add();
   for (auto& rule : snapshot_->deny_info) {
     if (rule.acl != verdict.last_acl) continue;

@@ -13,6 +13,7 @@
 #include "access/facts.h"
 #include "cache/cache.h"
 #include "client/connection.h"
+#include "client/lookup_outcome.h"
 #include "client/target.h"
 #include "client/tunnel_peer.h"
 #include "log/record.h"
@@ -55,7 +56,7 @@ class Transaction final : server::FetchOwner {
   void fetch_response(cache::ResponseRef, server::Source, const server::FetchFacts&) override;
   void fetch_switched(server::ServerConnectionPtr, cache::ResponseRef, std::string early, const server::FetchFacts&) override;
   void fetch_failed(server::FetchError, const server::FetchFacts&) override;
-  void fetch_ended() override { fetch_ = nullptr; }
+  void fetch_ended(const server::FetchFacts&) override;
 
   void keep();                                     // copies the head out of the connection's buffer
   void run();                                      // steps until one waits
@@ -94,11 +95,15 @@ class Transaction final : server::FetchOwner {
   void filtered_head(const cache::Response&, bool from_cache, std::string& out);
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
   void failure_page(server::FetchError, std::string_view detail, int system_error);
-  void deny(const access::Verdict&, ErrorId = ErrorId::access_denied);
+  void deny(const access::Verdict&, ErrorId = ErrorId::access_denied, log::ResultTag = log::ResultTag::denied);
+  bool reply_denied(const cache::Response&);
   void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {});
   void send(Reply&&);
   void finish();
   void log_it();
+  void count_it(uint64_t sent, int64_t elapsed_us);
+  void record_request(log::Record&) const;
+  void record_server(log::Record&) const;
   bool persist() const;
   void append_cache_status(std::string& out, bool from_cache, const cache::Response*) const;
 
@@ -116,6 +121,7 @@ class Transaction final : server::FetchOwner {
   net::ReverseLookup reverse_lookup_;
   access::Verdict verdict_;
   http::RequestCacheControl control_;
+  LookupOutcome outcome_ = LookupOutcome::none;
   store::Key key_;
   Step step_ = Step::idle;
   bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, no_collapse_ = false;

@@ -24,7 +24,12 @@ void Transaction::look_up() {
   control_ = ignore_cc ? http::RequestCacheControl{} : http::request_cache_control(head, bytes_);
   cacheable_request_ = (method == Method::get || method == Method::head) && framing_.kind == http::BodyKind::none &&
                        target_.kind == TargetKind::resource && policy.cache.check_fast(facts_, true).allowed;
-  if (!cacheable_request_) return begin_fetch({}, false);
+  if (!cacheable_request_) {
+    outcome_ = method != Method::get && method != Method::head ? LookupOutcome::method
+               : framing_.kind != http::BodyKind::none        ? LookupOutcome::request_body
+                                                              : LookupOutcome::cache_rule;
+    return begin_fetch({}, false);
+  }
 
   key_ = cache::key_of(target_.url);
   cache::Question question{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
@@ -35,7 +40,8 @@ void Transaction::look_up() {
   question.limits.if_modified_since = head.has(FieldId::if_modified_since);
   question.limits.refresh_all_ims = policy.settings.refresh_all_ims;
   cache::Found found = worker_->cache.lookup(question);
-  if (found.response && !snapshot_->policy->send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed) found = {};
+  bool withheld = found.response && !policy.send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed;
+  if (withheld) found = {};
   switch (found.finding) {
     case cache::Finding::hit_revalidate:
       revalidate_in_background(found.response);
@@ -45,6 +51,10 @@ void Transaction::look_up() {
     case cache::Finding::stale:
     case cache::Finding::miss: break;
   }
+  outcome_ = withheld             ? LookupOutcome::withheld
+             : !found.response    ? found.other_variant ? LookupOutcome::other_variant : LookupOutcome::absent
+             : control_.no_cache || control_.pragma_no_cache ? LookupOutcome::reload
+                                  : LookupOutcome::stale;
   if (control_.only_if_cached) {
     tag_ = ResultTag::miss;
     return error(ErrorId::only_if_cached_miss, 504);
@@ -92,7 +102,8 @@ bool Transaction::wants_whole_for_range() const {
 }
 
 void Transaction::serve_hit(cache::ResponseRef response, int64_t age, ResultTag tag) {
-  // One that waited for another's fetch was not there: it counts as a miss (TCP_CF_MISS), though it asked nobody.
+  // One that waited for another's fetch was not there when it asked: it counts as a miss (TCP_CF_MISS), though it asked nobody.
+  outcome_ = collapsed_ ? LookupOutcome::absent : LookupOutcome::fresh;
   tag_ = collapsed_ ? ResultTag::miss : response->negative ? ResultTag::negative_hit : tag;
   if (!collapsed_) worker_->loop.counters().client_memory_hits.add();
   answer(response, true, age);

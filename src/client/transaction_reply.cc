@@ -1,6 +1,7 @@
 // Answers: from a response (whole, not modified, a range), or of our own.
 #include <fmt/format.h>
 
+#include "base/event_log.h"
 #include "base/text.h"
 #include "client/reason.h"
 #include "client/transaction.h"
@@ -66,15 +67,14 @@ void Transaction::append_connection(std::string& tail) {
 // RFC 9211.
 void Transaction::append_cache_status(std::string& out, bool from_cache, const cache::Response* r) const {
   out.append("Cache-Status: ").append(snapshot_->unique_name);
-  if (from_cache && !collapsed_ && tag_ != ResultTag::refresh_unmodified && tag_ != ResultTag::refresh_fail_old) {
+  if (outcome_ == LookupOutcome::fresh && from_cache) {
     out.append(";hit");
     if (r) {
       out.append(";ttl=");
       out.append(fmt::to_string(r->lifetimes.freshness - http::current_age(r->lifetimes, worker_->loop.wall_seconds())));
     }
   } else {
-    std::string_view reason = stale_ ? "stale" : !cacheable_request_ ? "bypass" : control_.no_cache || control_.pragma_no_cache ? "request" : "uri-miss";
-    out.append(";fwd=").append(reason);
+    out.append(";fwd=").append(describe(outcome_).forward);
     if (fetch_facts_.server_status) out.append(";fwd-status="), append_number(out, uint64_t(fetch_facts_.server_status));
     if (r && r->stored) out.append(";stored");
     if (collapsed_) out.append(";collapsed");
@@ -97,9 +97,7 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
     http::format_date(r->lifetimes.response_time, date);
     tail.append("Date: ").append(date, sizeof date).append("\r\n");
   }
-  const bool hit = from_cache && !collapsed_;
-  if (r && r->by_http10) [[unlikely]] tail.append(hit ? port.hit_fields_http10 : port.miss_fields_http10);
-  else tail.append(hit ? port.hit_fields : r || head.method() != Method::other ? port.miss_fields : port.none_fields);
+  tail.append(port.outcome_fields(from_cache && !collapsed_, describe(outcome_).found, r && r->by_http10));
   append_cache_status(tail, from_cache, r);
 }
 
@@ -128,10 +126,29 @@ void Transaction::filtered_head(const cache::Response& r, bool from_cache, std::
   rules.append_additions(facts_, out);
 }
 
+// http_reply_access; the rest of what is being fetched is nobody's business then.
+bool Transaction::reply_denied(const cache::Response& r) {
+  http::Head reply;
+  std::string text = r.head + "\r\n";
+  if (reply.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
+    facts_.reply = &reply;
+    facts_.reply_bytes = text.data();
+  }
+  access::Verdict verdict = snapshot_->reply_access.check_fast(facts_, true);
+  facts_.reply = nullptr;
+  facts_.reply_bytes = nullptr;
+  if (verdict.allowed) return false;
+  verdict_ = verdict;
+  base::log_event(base::Section::access, 3, "denied the reply to {} {} by {}", facts_.method_text, target_.url, verdict.rule);
+  deny(verdict, ErrorId::access_denied, ResultTag::denied_reply);
+  return true;
+}
+
 void Transaction::answer(const cache::ResponseRef& response, bool from_cache, int64_t age) {
   const cache::Response& r = *response;
-  response_ = response;
   facts_.status = r.status;
+  if (!snapshot_->reply_access.empty() && reply_denied(r)) return;
+  response_ = response;
   if (from_cache && (r.status == 200 || r.status == 206) && answer_condition(r, age)) return;
   if (head.has(FieldId::range) && r.status == 200 && (from_cache || whole_for_range_) && head.method() == Method::get &&
       answer_range(response, from_cache, age))
@@ -193,7 +210,8 @@ bool Transaction::answer_condition(const cache::Response& r, int64_t age) {
   tail.clear();
   append_common(tail, &r, true, age);
   append_connection(tail);
-  content_type_ = {};
+  // What a 304 of ours stands for has a type; the log tells it, as Squid's does (but not for one that a server confirmed).
+  content_type_ = tag_ == ResultTag::refresh_unmodified ? std::string_view() : std::string_view(r.content_type);
   Reply reply;
   reply.head = text;
   reply.tail = tail;
@@ -278,7 +296,7 @@ void Transaction::simple_answer(int status, std::string_view reason, std::string
   tail.clear();
   tail.append("Content-Length: ");
   append_number(tail, body.size());
-  tail.append("\r\n").append(connection_->port().none_fields);
+  tail.append("\r\n").append(connection_->port().outcome_fields(false, describe(outcome_).found));
   append_connection(tail);
   Reply reply;
   reply.head = text;
@@ -365,10 +383,6 @@ void Transaction::body_malformed() {
 void Transaction::finish() {
   if (done()) return;
   step_ = Step::done;
-  if (fetch_ && code_ == log::HierarchyCode::none) {   // the client did not wait for the answer
-    fetch_facts_ = fetch_->facts();
-    if (fetch_facts_.server.valid()) code_ = fetch_facts_.code;
-  }
   log_it();
   if (fetch_) std::exchange(fetch_, nullptr)->abandon();
 }

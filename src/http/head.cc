@@ -20,6 +20,7 @@ constexpr HeadErrorRow kHeadErrors[] = {
     {HeadError::none, 200, "no error"},
     {HeadError::bad_request_line, 400, "malformed request line"},
     {HeadError::bad_status_line, 502, "malformed status line"},
+    {HeadError::no_version, 400, "request line without a version"},
     {HeadError::bad_version, 400, "malformed HTTP version"},
     {HeadError::unsupported_version, 505, "unsupported HTTP version"},
     {HeadError::bad_target, 400, "character not allowed in the request target"},
@@ -134,9 +135,10 @@ class HeadParser {
     const char* target = ++at_;
     at_ = skip_target(at_, end_);
     if (at_ == end_) return starved(HeadError::target_too_long);
-    if (*at_ == '\r' || *at_ == '\n') {  // HTTP/0.9's "GET /" has no version
+    if (*at_ == '\r' || *at_ == '\n') {
+      head_.start_[1] = slice(target, at_);
       ParseState s = line_end(HeadError::bad_request_line, HeadError::target_too_long);
-      return s == ParseState::complete ? fail(HeadError::bad_version) : s;
+      return s == ParseState::complete ? fail(HeadError::no_version) : s;
     }
     if (*at_ != ' ') return fail(HeadError::bad_target);
     if (at_ == target) return fail(HeadError::bad_request_line);

@@ -18,6 +18,7 @@ enum class HeadError : uint8_t {
   none,
   bad_request_line,      // not METHOD SP target SP HTTP/1.x CRLF
   bad_status_line,
+  no_version,            // HTTP/0.9's "GET /": method and target are known
   bad_version,           // HTTP/2.0, HTTP/0.9, http/1.1 ...: 505 where it is a well-formed other version, else 400
   unsupported_version,
   bad_target,            // a control character or blank in the target

@@ -41,7 +41,7 @@ const HeadRow kRequests[] = {
     {"GET / HTTP/1.1 \r\n\r\n", HeadError::bad_request_line, "9112 3"},
     {"GET /\tHTTP/1.1\r\n\r\n", HeadError::bad_target, "9112 3"},
     {"GET / x HTTP/1.1\r\n\r\n", HeadError::bad_request_line, "9112 3.2"},
-    {"GET /\r\n", HeadError::bad_version, "9112 2.3"},
+    {"GET /\r\n", HeadError::no_version, "9112 2.3"},
     {"GET / \r\n\r\n", HeadError::bad_request_line, "9112 2.3"},
     {"GET / HTTP/1.1\n\r\n", HeadError::bare_line_feed, "9112 2.2"},
     {"GET /\nHost: a\r\n\r\n", HeadError::bare_line_feed, "9112 2.2"},

@@ -88,6 +88,12 @@ std::string_view notes_text(const Record& r, Fetch& f) {
   }
   return f.scratch.view();
 }
+// "uri-miss,private": why this was no hit, and why the next one will not be.
+std::string_view reason_text(const Record& r, Fetch& f) {
+  if (r.reason.empty() || r.not_stored.empty()) return r.reason.empty() ? r.not_stored : r.reason;
+  f.scratch.append(r.reason), f.scratch.push(','), f.scratch.append(r.not_stored);
+  return f.scratch.view();
+}
 std::string_view tag_text(const Record& r, Fetch& f) {
   f.scratch.commit(write_tag(r, f.scratch.reserve(kMaxTag)));
   return f.scratch.view();
@@ -190,7 +196,7 @@ constexpr Code kCodes[] = {
     later("proxy_protocol::>h", true), later("byte", true),
     // Our own: why a request was answered as it was
     text_code("loligo::access_rule", [](const Record& r, Fetch&) { return r.access_rule; }),
-    text_code("loligo::reason", [](const Record& r, Fetch&) { return r.reason; }),
+    text_code("loligo::reason", reason_text),
 };
 
 }  // namespace

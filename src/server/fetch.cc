@@ -159,7 +159,11 @@ void Fetch::connected(ServerConnectionPtr connection, bool reused) {
   reused_ = facts_.reused_connection = reused;
   facts_.server = connection_->address;
   facts_.local = connection_->local;
-  if (destination_.peer) destination_.peer->state->fetches.fetch_add(1, std::memory_order_relaxed);
+  if (destination_.peer) {
+    icp::PeerState& peer = *destination_.peer->state;
+    peer.fetches.fetch_add(1, std::memory_order_relaxed);
+    if (request_.routing->settings.server_persistent_connections) peer.keepalives_asked.fetch_add(1, std::memory_order_relaxed);
+  }
   auto& counters = loop_.counters();
   counters.server_requests.add();
   if (reused) counters.server_connections_reused.add();
@@ -291,7 +295,7 @@ bool Fetch::may_finish_for_cache() const {
 bool Fetch::unwanted() const {
   if (owner_ || state_ == State::done || body_done_) return false;
   if (!response_) return true;
-  if (source_ != Source::fresh) return body_bytes_ > kMaxIgnoredBody;
+  if (source_ != Source::fresh) return facts_.body_bytes > kMaxIgnoredBody;
   return response_->body->reader_count() == 0 && !may_finish_for_cache();
 }
 
@@ -326,7 +330,7 @@ void Fetch::release_connection(bool reusable) {
 void Fetch::finish() {
   if (state_ == State::done) return;
   state_ = State::done;
-  if (FetchOwner* owner = std::exchange(owner_, nullptr)) owner->fetch_ended();
+  if (FetchOwner* owner = std::exchange(owner_, nullptr)) owner->fetch_ended(facts_);
   if (request_.body) {
     request_.body->consumer = nullptr;
     request_.body->discard();

@@ -70,6 +70,7 @@ struct FetchFacts {
   net::Address server, local;
   int server_status = 0;
   int64_t dns_us = -1, peer_us = -1, total_us = -1;
+  uint64_t body_bytes = 0;                    // of the reply, as framed by the server
   unsigned attempts = 0;
   bool reused_connection = false;
   int system_error = 0;
@@ -84,7 +85,7 @@ class FetchOwner {
   virtual void fetch_response(cache::ResponseRef, Source, const FetchFacts&) = 0;
   virtual void fetch_switched(ServerConnectionPtr, cache::ResponseRef head, std::string early_bytes, const FetchFacts&) = 0;
   virtual void fetch_failed(FetchError, const FetchFacts&) = 0;
-  virtual void fetch_ended() = 0;              // after fetch_response(): the fetch is gone
+  virtual void fetch_ended(const FetchFacts&) = 0;   // after fetch_response(): the fetch is gone
 
  protected:
   ~FetchOwner() = default;
@@ -98,7 +99,8 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   // The owner leaves. Others that read the body keep it going; then, if `may_finish`, what quick_abort says.
   void abandon(bool may_finish = true);
   const FetchFacts& facts() const { return facts_; }
-  uint64_t body_bytes() const { return body_bytes_; }
+  const std::string& url() const { return request_.url; }
+  const ServerConnection* connection() const { return connection_.get(); }
 
  private:
   enum class State : unsigned char { idle, connecting, exchanging, body, done };
@@ -158,7 +160,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   bool delivered_ = false;
   http::Framing framing_;
   http::ChunkedDecoder chunked_;
-  uint64_t body_left_ = 0, body_bytes_ = 0;
+  uint64_t body_left_ = 0;
   bool body_done_ = false, paused_ = false, read_deferred_ = false, may_finish_ = true;
   bool drained_ = false;                       // the last read took all there was
   bool write_blocked_ = false;                 // the server takes no bytes now: write_timeout runs

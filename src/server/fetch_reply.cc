@@ -141,6 +141,8 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     return false;
   }
   reply_begun_ = true;
+  if (destination_.peer && framing_.keep_alive && request_.routing->settings.server_persistent_connections)
+    destination_.peer->state->keepalives_granted.fetch_add(1, std::memory_order_relaxed);
   facts_.server_status = status;
   facts_.peer_us = (loop_.now_ms() - first_write_ms_) * 1000;
 
@@ -201,7 +203,7 @@ void Fetch::switch_protocols(std::string_view early) {
 // Appends what belongs to the body. False when it ended.
 bool Fetch::process_body(std::string_view& input) {
   auto sink = [&](std::string_view bytes) {
-    body_bytes_ += bytes.size();
+    facts_.body_bytes += bytes.size();
     if (source_ == Source::fresh) response_->body->append(bytes);
   };
   bool reusable_so_far = framing_.keep_alive && request_sent();

@@ -40,7 +40,7 @@ struct Owner final : FetchOwner, store::Reader {
     switched_connection = std::move(c), switched = head, early = std::move(bytes), facts = f;
   }
   void fetch_failed(FetchError e, const FetchFacts& f) override { ++told, error = e, facts = f; }
-  void fetch_ended() override { ++ended; }
+  void fetch_ended(const FetchFacts&) override { ++ended; }
   void woken() override {}
 
   void pull() {

@@ -7,7 +7,7 @@ from origin import reply
 from proxy import free_port
 
 GROUP = "log"
-FRESH = "Cache-Control: max-age=60"
+FRESH = "Cache-Control: max-age=600"   # well above minimum_expiry_time, whatever second it is
 TEXT = "Content-Type: text/plain"
 
 

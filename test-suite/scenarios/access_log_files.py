@@ -19,7 +19,8 @@ CODES = (
     ("<a", "127.0.0.1"), ("<A", "(127.0.0.1|localhost)"), ("<p", "{origin_port}"), ("<la", "127.0.0.1"), ("<lp", r"\d+"),
     ("ts", r"\d{{10}}"), ("tu", r"\d{{1,6}}"), ("tr", r"\d+"), ("dt", r"(\d+|-)"), ("tg", r"\d\d/\w{{3}}/\d{{4}}:\d\d:\d\d:\d\d( \+0000)?"),
     ("un", "-"), ("ul", "-"), ("ue", "-"), ("rm", "POST"), (">rm", "POST"), ("<rm", "POST"), ("ru", r"http://127.0.0.1:{origin_port}/p\?"),
-    (">ru", r"http://127.0.0.1:{origin_port}/p(\?q=1)?"), ("rp", r"/p(\?q=1)?"), (">rp", r"/p(\?q=1)?"), ("rv", "1.1"), (">rv", "1.1"),
+    # strip_query_terms: Squid forgets it in some of these codes; a stripped query leaves its mark.
+    (">ru", r"http://127.0.0.1:{origin_port}/p(\?(q=1)?)?"), ("rp", r"/p(\?(q=1)?)?"), (">rp", r"/p(\?(q=1)?)?"), ("rv", "1.1"), (">rv", "1.1"),
     (">rs", "http"), (">rd", "127.0.0.1"), (">rP", "{origin_port}"),
     ("{{User-Agent}}>h", "me"), (">h{{User-Agent}}", "me"), ("{{X-List:b}}>h", "2"), ("{{Server}}<h", "apple"), ("{{X-None}}<h", "-"),
     (">Hs", "200"), ("Hs", "200"), ("<Hs", "200"), ("mt", "text/plain"),
@@ -46,6 +47,27 @@ def _(lab):
     wrong = [f"%{code.format()} is {fields.get(str(i))!r}, expected {want.format(**values)}" for i, (code, want) in enumerate(CODES)
              if not re.fullmatch(want.format(**values), fields.get(str(i), ""))]
     check(not wrong, "; ".join(wrong))
+
+
+@scenario("logformat.reason", "%loligo::reason and %loligo::access_rule: why there was no hit, which rule decided", squid="no such codes")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p", "Cache-Control: max-age=600")
+    origin.page("/old", "Cache-Control: max-age=0", 'ETag: "a"')
+    origin.page("/private", "Cache-Control: private")
+    origin.page("/vary", "Cache-Control: max-age=600", "Vary: X-Kind")
+    origin.page("/rule", "Cache-Control: max-age=600")
+    proxy = lab.proxy(f"logformat mine %rm %ru [%loligo::reason] %loligo::access_rule\naccess_log stdio:{lab.folder}/proxy/mine.log mine\n"
+                      "acl rule urlpath_regex ^/rule\ncache deny rule\nacl no urlpath_regex ^/no\nhttp_access deny no\nhttp_access allow all")
+    steps = (("GET", "/p", (), "uri-miss"), ("GET", "/p", (), "-"), ("GET", "/p", ("Cache-Control: no-cache",), "reload"), ("POST", "/p", (), r"method(,\S+)?"),
+             ("GET", "/old", (), "uri-miss"), ("GET", "/old", (), "stale"), ("GET", "/private", (), "uri-miss,private"), ("GET", "/vary", ("X-Kind: 1",), "uri-miss"),
+             ("GET", "/vary", ("X-Kind: 2",), "vary-miss"), ("GET", "/rule", (), "cache-rule,denied-by-cache-rule"), ("GET", "/no", (), "-"))
+    for method, path, fields, _ in steps:
+        proxy.ask(method, origin.url(path), *fields)
+    lines = proxy.log_lines(len(steps), name="mine.log")
+    for line, (method, path, fields, reason) in zip(lines, steps):
+        check(re.fullmatch(rf"{method} {re.escape(origin.url(path))} \[{reason}\] \S+:\d+", line), f"{line!r} for {method} {path} {fields}: expected {reason}")
+    check(lines[0].split(":")[-1] != lines[-1].split(":")[-1], "the denying line is another one")
 
 
 @scenario("logformat.attempts", "%request_attempts", squid="5.7 has no such code")

@@ -57,6 +57,27 @@ def _(lab):
         same(answer.get("X-Cache-Lookup"), f"{what} from proxy.test:{proxy.port}", "X-Cache-Lookup")
 
 
+@scenario("field.lookup-words", "X-Cache-Lookup tells what was found, Cache-Status why it was not enough", squid="other words in Cache-Status")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/old", "Cache-Control: max-age=0", 'ETag: "a"')
+    origin.page("/p", "Cache-Control: max-age=600")
+    origin.page("/vary", "Cache-Control: max-age=600", "Vary: X-Kind")
+    proxy = lab.proxy("acl no urlpath_regex ^/no\nhttp_access deny no\nhttp_access allow all")
+    steps = (("GET", "/p", (), "MISS", "MISS", "fwd=uri-miss"), ("GET", "/p", (), "HIT", "HIT", "hit"),
+             ("GET", "/p", ("Cache-Control: no-cache",), "MISS", "HIT", "fwd=request"), ("POST", "/p", (), "MISS", "NONE", "fwd=method"),
+             ("GET", "/old", (), "MISS", "MISS", "fwd=uri-miss"), ("GET", "/old", (), "MISS", "HIT", "fwd=stale"),
+             ("GET", "/vary", ("X-Kind: 1",), "MISS", "MISS", "fwd=uri-miss"), ("GET", "/vary", ("X-Kind: 2",), "MISS", "MISS", "fwd=vary-miss"),
+             ("GET", "/absent", ("Cache-Control: only-if-cached",), "MISS", "MISS", None), ("GET", "/no", (), "MISS", "NONE", None))
+    for method, path, fields, outcome, lookup, status in steps:
+        answer = proxy.ask(method, origin.url(path), *fields)
+        what = f"{method} {path} {fields}"
+        same(answer.get("X-Cache"), f"{outcome} from proxy.test", f"{what}: X-Cache")
+        same(answer.get("X-Cache-Lookup"), f"{lookup} from proxy.test:{proxy.port}", f"{what}: X-Cache-Lookup")
+        if status:
+            contains(answer.get("Cache-Status", ""), f"proxy.test;{status}", f"{what}: Cache-Status")
+
+
 @scenario("field.cache-status", "Cache-Status on hits and misses (RFC 9211)", squid="5.7 has none")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy()

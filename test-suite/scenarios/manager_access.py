@@ -124,6 +124,21 @@ def _(lab):
     contains(squidclient(proxy, "-V", "-", "mgr:info"), "Number of HTTP requests received", "reply")
 
 
+@scenario("mgr.no-version", "A request line without a version is for the manager alone", squid="serves HTTP/0.9")
+def _(lab):
+    origin = lab.origin()
+    proxy = lab.proxy()
+    for line, status in ((f"GET cache_object://127.0.0.1/info", 200), ("GET /squid-internal-mgr/menu", 200), ("GET cache_object://127.0.0.1/none", 404),
+                         (f"GET {origin.url('/p')}", 400), ("GET /", 400), ("POST cache_object://127.0.0.1/info", 400), ("GET cache_object://127.0.0.1/info ", 400)):
+        with proxy.client() as client:
+            client.send(line + "\r\nGET /squid-internal-mgr/counters HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = client.reply()
+            same(answer.status, status, line)
+            check(answer.raw.startswith(b"HTTP/1.1 "), "a full reply")
+            same(client.rest(), b"", f"{line}: the connection ends with it")
+    same(origin.requests("/p"), [], "requests at the origin")
+
+
 def basic(password, user="x"):
     return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
