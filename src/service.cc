@@ -84,6 +84,8 @@ Service::~Service() {
 }
 
 std::vector<std::string> Service::prepare() {
+  // Before anything listens: a SIGHUP from somebody who saw the port open must wait, not kill.
+  signals_ = std::make_unique<Signals>();
   std::vector<std::string> failures;
   int stderr_level = std::max(options_.debug_level, options_.no_daemon || options_.foreground ? 1 : -1);
   log::EventLogSetting events = settings_.log.event_log;
@@ -161,7 +163,6 @@ std::vector<std::string> Service::open_listeners(const client::Snapshot& snapsho
 
 int Service::run(Readiness& readiness) {
   writer_.start();
-  signals_ = std::make_unique<Signals>();
   signal_watcher_ = std::make_unique<SignalWatcher>(*this);
   WorkerThread& first = *workers_[0];
   first.loop.add(signals_->fd(), signal_watcher_.get(), EPOLLIN);

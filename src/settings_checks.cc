@@ -19,7 +19,7 @@ struct RuleList { const Statements* statements; size_t skip; };
 struct Condition { const Statement* statement; size_t first; };
 
 std::vector<RuleList> rule_lists(const Settings& s) {
-  return {{&s.client.http_access, 0}, {&s.client.http_reply_access, 0}, {&s.client.request_header_access, 1}, {&s.client.reply_header_access, 1},
+  return {{&s.client.http_access, 0}, {&s.client.http_reply_access, 0}, {&s.client.follow_x_forwarded_for, 0}, {&s.client.request_header_access, 1}, {&s.client.reply_header_access, 1},
           {&s.client.http_upgrade_request_protocols, 1}, {&s.server.always_direct, 0}, {&s.server.never_direct, 0},
           {&s.server.miss_access, 0}, {&s.server.server_pconn_for_nonretriable, 0}, {&s.icp.cache_peer_access, 1},
           {&s.cache.cache, 0}, {&s.cache.send_hit, 0}, {&s.cache.store_miss, 0}, {&s.cache.collapsed_forwarding_access, 0}};
@@ -31,6 +31,7 @@ std::vector<Condition> conditions(const Settings& s) {
     for (auto& a : *list) out.push_back({&a.statement, a.first_acl});
   for (auto& statement : s.client.deny_info) out.push_back({&statement, 1});
   for (auto& statement : s.server.tcp_outgoing_address) out.push_back({&statement, 1});
+  for (auto& limit : s.client.reply_body_max_size) out.push_back({&limit.statement, limit.first_acl});
   for (auto& limit : s.cache.range_offset_limit) out.push_back({&limit.statement, limit.first_acl});
   for (auto& log : s.log.access_logs) out.push_back({&log.statement, log.first_acl});
   return out;

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(every_directive_reaches_its_field) {
       {"range_offset_limit none all", ""}, {"refresh_pattern -i \\.gif$ 10 20% 30 override-expire", ""}, {"cachemgr_passwd none info", ""},
       {"logformat x %>a", ""}, {"access_log stdio:/x/y squid", ""}, {"tls_outgoing_options min-version=1.2 cafile=/ca", "tls_outgoing_options min-version=1.2 cafile=/ca"},
       {"request_header_max_size 10 KB", ""}, {"reply_header_max_size 10 KB", ""}, {"request_body_max_size 1 MB", ""}, {"client_request_buffer_max_size 100 KB", ""},
-      {"client_ip_max_connections 2", ""}, {"request_timeout 1 second", ""}, {"request_start_timeout 2 seconds", ""}, {"client_idle_pconn_timeout 3 seconds", ""},
+      {"client_ip_max_connections 2", ""}, {"follow_x_forwarded_for deny all", ""}, {"acl_uses_indirect_client off", ""}, {"log_uses_indirect_client off", ""}, {"reply_body_max_size 10 KB all", ""}, {"request_timeout 1 second", ""}, {"request_start_timeout 2 seconds", ""}, {"client_idle_pconn_timeout 3 seconds", ""},
       {"persistent_request_timeout 3 seconds", "client_idle_pconn_timeout 3 seconds"}, {"pconn_timeout 4 seconds", "server_idle_pconn_timeout 4 seconds"},
       {"write_timeout 5 seconds", ""}, {"client_lifetime 6 hours", ""}, {"half_closed_clients on", ""}, {"client_persistent_connections off", ""},
       {"persistent_connection_after_error off", ""}, {"server_persistent_connections off", ""}, {"via off", ""}, {"forwarded_for truncate", ""}, {"forwarded_for delete", ""},
@@ -225,8 +225,8 @@ BOOST_AUTO_TEST_CASE(order_matters_for_cache_dir) {
 }
 
 BOOST_AUTO_TEST_CASE(what_would_be_more_open_refuses_to_start) {
-  for (auto line : {"adapted_http_access deny all", "reply_body_max_size 10 MB", "follow_x_forwarded_for allow all", "url_rewrite_program /bin/true",
-                    "client_ip_max_connections 5", "ssl_bump terminate all", "ssl_bump bump all", "adaptation_access s allow all", "host_verify_strict on"}) {
+  for (auto line : {"adapted_http_access deny all", "url_rewrite_program /bin/true",
+                    "ssl_bump terminate all", "ssl_bump bump all", "adaptation_access s allow all", "host_verify_strict on"}) {
     Loaded l(line);
     BOOST_CHECK_MESSAGE(l.problems.has(Severity::restricts) && !may_start(l.problems) && !l.problems.has(Severity::error), line);
     BOOST_CHECK(l.says("t.conf:2:1: restricts: "));

@@ -82,12 +82,17 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   s->unique_name = settings.client.unique_hostname.empty() ? s->hostname : settings.client.unique_hostname;
   s->via_value = s->unique_name + (settings.client.httpd_suppress_version_string ? " (loligo)" : " (loligo/0.1.0)");
   s->http_access = access::Rules::compile(settings.client.http_access, acls, problems);
-  s->reply_access = access::Rules::compile(settings.client.http_reply_access, acls, problems);
   s->miss_access = access::Rules::compile(settings.server.miss_access, acls, problems);
   s->request_headers = client::HeaderRules::compile(settings.client.request_header_access, settings.client.request_header_replace,
                                                     settings.client.request_header_add, acls, problems);
   s->reply_headers = client::HeaderRules::compile(settings.client.reply_header_access, settings.client.reply_header_replace,
                                                   settings.client.reply_header_add, acls, problems);
+  s->http_reply_access = access::Rules::compile(settings.client.http_reply_access, acls, problems);
+  s->follow_forwarded = access::Rules::compile(settings.client.follow_x_forwarded_for, acls, problems);
+  for (auto& limit : settings.client.reply_body_max_size)
+    s->reply_limits.push_back({limit.bytes < 0 ? store::kUnknownLength : uint64_t(limit.bytes),
+                               access::Rules::compile_conditions(limit.statement, limit.first_acl, acls, problems)});
+  s->judges_replies = !s->http_reply_access.empty() || !s->reply_limits.empty() || !s->reply_headers.empty();
   compile_upgrades(*s, acls, problems);
   compile_error_pages(*s);
   for (auto& line : settings.log.access_logs)

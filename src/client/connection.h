@@ -31,6 +31,7 @@ struct Reply {
   std::string_view text;                       // a body of our own, whole; used when there is no response
   cache::ResponseRef response;                 // else the body to send, from `from` to before `to`
   uint64_t from = 0, to = store::kUnknownLength;
+  uint64_t limit = store::kUnknownLength;      // a body that grows beyond is cut off
   bool chunked = false;                        // for a body whose length the head does not tell
   bool close = false;                          // the connection ends with this reply
   struct Part { std::string text; uint64_t from, to; };

@@ -86,6 +86,7 @@ bool Connection::reply(Reply&& r) {
   o.next = r.from + (sent > fixed ? std::min<uint64_t>(sent - fixed, body) : 0);
   o.to = r.response ? r.to : 0;
   o.chunked = r.chunked;
+  o.limit = r.limit;
   o.parts = std::move(r.parts);
   o.attached = attached;
   if (attached && o.next > r.from) o.response->body->advance(reader_.get(), o.next, worker_.loop.now_ms());
@@ -156,6 +157,7 @@ bool Connection::pump_output() {
     Outgoing& o = *out_;
     store::Body* body = o.response ? o.response->body.get() : nullptr;
     if (body && reader_ && reader_->cut()) return output_done(ReplyEnd::cut_off), true;
+    if (o.next > o.limit) return output_done(ReplyEnd::cut_off), true;
     fill_chunk(o);
     iovec parts[kMaxParts];
     int count = 0;

@@ -14,6 +14,7 @@ struct Connection::Outgoing {
   std::vector<Reply::Part> parts;
   size_t next_part = 0;
   bool attached = false;
+  uint64_t limit = store::kUnknownLength;
   bool interim_only = false;     // 1xx heads that the client was slow to take; the answer comes later
 
   bool text_pending() const { return text_sent < text.size(); }

@@ -19,8 +19,16 @@ HeaderRules HeaderRules::compile(const std::vector<config::Statement>& lines, co
     else rules.by_name_.emplace(name, std::move(compiled));
   }
   for (auto& r : replacements) rules.replacements_[base::to_lower(r.name)] = r.value;
-  for (auto& a : additions)
-    rules.additions_.push_back({a.name + ": " + a.value + "\r\n", access::Rules::compile_conditions(a.statement, a.first_acl, acls, problems)});
+  for (auto& a : additions) {
+    Addition made{a.name + ": " + a.value + "\r\n", {}, access::Rules::compile_conditions(a.statement, a.first_acl, acls, problems)};
+    if (a.value.find('%') != a.value.npos) {
+      std::vector<log::FormatNote> notes;
+      made.format = log::Format::compile(a.value, notes);
+      for (auto& note : notes) problems.add(note.error ? config::Severity::error : config::Severity::warning, a.statement.at(1), note.message, note.fix);
+      if (made.format) made.line = a.name + ": ";
+    }
+    rules.additions_.push_back(std::move(made));
+  }
   return rules;
 }
 
@@ -38,9 +46,21 @@ bool HeaderRules::passes(http::FieldId id, std::string_view name, const access::
   return false;
 }
 
-void HeaderRules::append_additions(const access::Facts& facts, std::string& out) const {
-  for (auto& a : additions_)
-    if (a.condition.check_fast(facts, true).allowed) out.append(a.line);
+void HeaderRules::append_additions(const access::Facts& facts, std::string& out, const Describe& describe) const {
+  for (auto& a : additions_) {
+    if (!a.condition.check_fast(facts, true).allowed) continue;
+    out.append(a.line);
+    if (!a.format) continue;
+    log::Record record;
+    if (describe) describe(record);
+    log::Format format = *a.format;   // rendering needs one of its own: rules are shared by the workers
+    log::Buffer value;
+    log::RenderOptions whole;
+    whole.strip_query_terms = false;
+    format.render(record, whole, value);
+    for (char c : value.view()) out.push_back(c == '\r' || c == '\n' ? ' ' : c);   // never a field of its own
+    out.append("\r\n");
+  }
 }
 
 }  // namespace loligo::client

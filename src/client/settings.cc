@@ -42,8 +42,17 @@ constexpr Directive addition(std::string_view names, std::string_view text) {
   return custom(names, "name value [[!]acl ...]", "none", text, parse_addition<Member>, dump_addition<Member>, true, WordStyle::quoted);
 }
 
-// "none" and "0" limits, with or without ACLs behind them.
-bool no_limit(const Statement& s) { return !s.words.empty() && (s.words[0].text == "none" || s.words[0].text == "0" || s.words[0].text == "-1"); }
+// "none" and 0 are no limit, with or without ACLs behind them.
+void parse_reply_limit(const Statement& s, void* settings, Problems& problems) {
+  ReplyLimit limit;
+  if (!read_bytes(s, 0, 1, limit.bytes, problems, &limit.first_acl)) return;
+  if (limit.bytes == 0) limit.bytes = kUnlimited;
+  limit.statement = s;
+  static_cast<Settings*>(settings)->reply_body_max_size.push_back(std::move(limit));
+}
+void dump_reply_limits(const Directive& self, const void* settings, std::string& out) {
+  for (const ReplyLimit& l : static_cast<const Settings*>(settings)->reply_body_max_size) dump_line(self, rest_without_comment(l.statement), out);
+}
 
 constexpr Directive kDirectives[] = {
     custom("http_port ascii_port", "[address:]port [option ...]", "none",
@@ -57,6 +66,11 @@ constexpr Directive kDirectives[] = {
            parse_https_port, dump_https_ports, true),
     rules<&Settings::http_access>("http_access", "deny all", "Who may use the proxy for what. Without any line everything is denied."),
     rules<&Settings::http_reply_access>("http_reply_access", "none", "Which replies reach clients, by rep_mime_type, rep_header, http_status and all that http_access may ask. Others get an error page. Pages of our own are not asked about."),
+    rules<&Settings::follow_x_forwarded_for>("follow_x_forwarded_for", "none", "Which proxies in front are believed when X-Forwarded-For names the client before them. Without a line none is."),
+    flag<&Settings::acl_uses_indirect_client>("acl_uses_indirect_client", "on", "Rules see the client that follow_x_forwarded_for finds."),
+    flag<&Settings::log_uses_indirect_client>("log_uses_indirect_client", "on", "Logs show the client that follow_x_forwarded_for finds."),
+    custom("reply_body_max_size", "size-units|none [[!]acl ...]", "none", "The largest body of a reply, by the first line whose ACLs match. One whose length is not told is cut off there.",
+           parse_reply_limit, dump_reply_limits, true, WordStyle::rule),
     bytes<&Settings::request_header_max_size, 1024>("request_header_max_size", "64 KB", "The largest head of a request."),
     bytes<&Settings::request_body_max_size, 1024, true>("request_body_max_size", "0 KB", "The largest body of a request; 0 = no limit."),
     bytes<&Settings::client_request_buffer_max_size, 1024>("client_request_buffer_max_size", "512 KB", "How much of a request is held in memory at a time. Larger than request_header_max_size."),
@@ -94,8 +108,6 @@ constexpr Directive kDirectives[] = {
     flag<&Settings::email_err_data>("email_err_data", "off", "Put details of the error into the mail link of error pages."),
 
     restricting("adapted_http_access http_access2", "none", "requests that it denies would be let through.", says_allow_all),
-    restricting("reply_body_max_size", "none", "larger replies would reach clients.", no_limit),
-    restricting("follow_x_forwarded_for", "deny all", "rules would see the address of the proxy in front in place of the client's, which may be one they allow.", says_deny_all),
     restricting("proxy_protocol_access", "none", "clients are known by the load balancer's address without it.", says_deny_all),
     restricting("on_unsupported_protocol", "none", "it decides about traffic that is not HTTP on intercepted ports."),
     restricting("ssl_bump", "none", "it decides which TLS connections are looked into or ended.", [](const Statement& s) {
@@ -118,10 +130,8 @@ constexpr Directive kDirectives[] = {
     accepted("client_delay_access", "none", "clients get the bandwidth there is."),
     accepted("response_delay_pool", "none", "clients get the bandwidth there is."),
     accepted("response_delay_pool_access", "none", "clients get the bandwidth there is."),
-    accepted("acl_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
-    accepted("log_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
-    accepted("delay_pool_uses_indirect_client", "on", "it belongs to follow_x_forwarded_for."),
-    accepted("tproxy_uses_indirect_client", "off", "it belongs to follow_x_forwarded_for."),
+    accepted("delay_pool_uses_indirect_client", "on", "clients get the bandwidth there is."),
+    accepted("tproxy_uses_indirect_client", "off", "the proxy always connects from its own address."),
     accepted("client_dst_passthru", "on", "it belongs to intercepted ports."),
     accepted("ftp_port", "none", "FTP clients are not served."),
     accepted("pipeline_prefetch", "0", "requests that a client sends without waiting are answered one after the other."),

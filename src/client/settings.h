@@ -49,12 +49,21 @@ struct HeaderAddition {
   size_t first_acl = 2;
 };
 
+// reply_body_max_size SIZE [acl ...]: -1 = no limit.
+struct ReplyLimit {
+  int64_t bytes = -1;
+  config::Statement statement;
+  size_t first_acl = 1;
+};
+
 enum class ForwardedFor : unsigned char { on, off, transparent, remove, truncate };
 
 struct Settings {
   using Statements = std::vector<config::Statement>;
   std::vector<Port> ports;
-  Statements http_access, http_reply_access;
+  Statements http_access, http_reply_access, follow_x_forwarded_for;
+  bool acl_uses_indirect_client = true, log_uses_indirect_client = true;
+  std::vector<ReplyLimit> reply_body_max_size;
 
   int64_t request_header_max_size = 65536;
   int64_t request_body_max_size = -1;

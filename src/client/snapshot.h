@@ -34,7 +34,10 @@ struct Snapshot {
   Settings settings;
   std::string hostname, unique_name;                 // visible_hostname; what Via carries
   std::string via_value;                             // "hostname (loligo/0.1.0)"
-  access::Rules http_access, reply_access, miss_access;
+  access::Rules http_access, miss_access, http_reply_access, follow_forwarded;
+  struct ReplyLimit { uint64_t bytes; access::Rules condition; };
+  std::vector<ReplyLimit> reply_limits;              // reply_body_max_size: the first that matches
+  bool judges_replies = false;                       // rules look at replies
   HeaderRules request_headers, reply_headers;
   struct Upgrade { std::string protocol; access::Rules rules; };
   std::vector<Upgrade> upgrades;                     // http_upgrade_request_protocols; "OTHER" last

@@ -54,6 +54,7 @@ void Transaction::reset() {
   content_type_ = {};
   verdict_ = {};
   tunnel_up_ = tunnel_down_ = 0;
+  reply_limit_ = store::kUnknownLength;
 }
 
 void Transaction::keep() {
@@ -153,6 +154,7 @@ void Transaction::fill_facts() {
   f.path = target_.path_query;
   f.request = &head;
   f.request_bytes = bytes_;
+  if (!snapshot_->follow_forwarded.empty()) follow_forwarded();
   f.host_is_address = target_.ipv6_literal || (!target_.host.empty() && base::is_digit(target_.host.back()) && net::Address::parse(target_.host));
 }
 

@@ -84,6 +84,10 @@ class Transaction final : server::FetchOwner {
   bool looping_own_address() const { return connection_->port().config.mode != Port::Mode::accel && looping(); }
   ErrorFacts error_facts(int status, std::string_view detail, int error_number) const;
   std::string upgrade_allowed() const;
+  void follow_forwarded();
+  net::Address logged_client() const;
+  bool reply_passes(const cache::Response&);
+  void describe_for_fields(log::Record&) const;
   void flight_over(cache::Landing);
   bool wants_whole_for_range() const;
 
@@ -92,11 +96,11 @@ class Transaction final : server::FetchOwner {
   bool answer_range(const cache::ResponseRef&, bool from_cache, int64_t age);
   void append_common(std::string& tail, const cache::Response*, bool from_cache, int64_t age);
   void append_connection(std::string& tail);
+  std::string_view reply_lines(const cache::Response&, bool from_cache, std::string& filtered);
   void filtered_head(const cache::Response&, bool from_cache, std::string& out);
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
   void failure_page(server::FetchError, std::string_view detail, int system_error);
   void deny(const access::Verdict&, ErrorId = ErrorId::access_denied, log::ResultTag = log::ResultTag::denied);
-  bool reply_denied(const cache::Response&);
   void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {});
   void send(Reply&&);
   void finish();
@@ -117,6 +121,10 @@ class Transaction final : server::FetchOwner {
   access::Facts facts_;
   std::vector<net::Address> destinations_;
   std::string reverse_name_;
+  net::Address indirect_client_;                   // by follow_x_forwarded_for
+  std::unique_ptr<http::Head> reply_head_;         // the reply for rules, where there are such
+  std::string reply_bytes_;
+  uint64_t reply_limit_ = store::kUnknownLength;   // a body that turns out longer is cut off
   net::Lookup lookup_;
   net::ReverseLookup reverse_lookup_;
   access::Verdict verdict_;

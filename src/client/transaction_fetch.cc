@@ -274,7 +274,7 @@ void Transaction::request_fields(std::string& out) {
     case ForwardedFor::truncate: forwarded = client; break;
   }
   if (!forwarded.empty()) guarded(FieldId::x_forwarded_for, "X-Forwarded-For", forwarded);
-  rules.append_additions(facts_, out);
+  rules.append_additions(facts_, out, [this](log::Record& record) { describe_for_fields(record); });
 }
 
 // The protocols of the client's Upgrade that http_upgrade_request_protocols lets through. By default none.

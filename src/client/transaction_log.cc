@@ -88,7 +88,7 @@ void Transaction::log_it() {
   r.start_us = started_us_;
   r.end_us = worker_->loop.wall_us();
   r.elapsed_us = elapsed;
-  r.client = connection_->client();
+  r.client = logged_client();
   r.local = connection_->local();
   r.listening_port_name = connection_->port().name;
   record_request(r);

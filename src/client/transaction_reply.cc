@@ -123,31 +123,19 @@ void Transaction::filtered_head(const cache::Response& r, bool from_cache, std::
     http::format_date(now + std::max<int64_t>(left, 0), date);
     out.append("Expires: ").append(date, sizeof date).append("\r\n");
   }
-  rules.append_additions(facts_, out);
+  rules.append_additions(facts_, out, [this](log::Record& record) { describe_for_fields(record); });
 }
 
-// http_reply_access; the rest of what is being fetched is nobody's business then.
-bool Transaction::reply_denied(const cache::Response& r) {
-  http::Head reply;
-  std::string text = r.head + "\r\n";
-  if (reply.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
-    facts_.reply = &reply;
-    facts_.reply_bytes = text.data();
-  }
-  access::Verdict verdict = snapshot_->reply_access.check_fast(facts_, true);
-  facts_.reply = nullptr;
-  facts_.reply_bytes = nullptr;
-  if (verdict.allowed) return false;
-  verdict_ = verdict;
-  base::log_event(base::Section::access, 3, "denied the reply to {} {} by {}", facts_.method_text, target_.url, verdict.rule);
-  deny(verdict, ErrorId::access_denied, ResultTag::denied_reply);
-  return true;
+std::string_view Transaction::reply_lines(const cache::Response& r, bool from_cache, std::string& filtered) {
+  if (snapshot_->reply_headers.empty() && !connection_->port().config.act_as_origin) return field_lines(r);
+  filtered_head(r, from_cache, filtered);
+  return std::string_view(filtered).substr(filtered.find("\r\n") + 2);
 }
 
 void Transaction::answer(const cache::ResponseRef& response, bool from_cache, int64_t age) {
   const cache::Response& r = *response;
   facts_.status = r.status;
-  if (!snapshot_->reply_access.empty() && reply_denied(r)) return;
+  if (snapshot_->judges_replies && !reply_passes(r)) return;
   response_ = response;
   if (from_cache && (r.status == 200 || r.status == 206) && answer_condition(r, age)) return;
   if (head.has(FieldId::range) && r.status == 200 && (from_cache || whole_for_range_) && head.method() == Method::get &&
@@ -186,6 +174,7 @@ void Transaction::answer(const cache::ResponseRef& response, bool from_cache, in
   }
   reply.tail = tail;
   if (has_body) reply.response = response;
+  reply.limit = reply_limit_;
   send(std::move(reply));
 }
 
@@ -202,8 +191,8 @@ bool Transaction::answer_condition(const cache::Response& r, int64_t age) {
   }
   if (tag_ == ResultTag::mem_hit) tag_ = head.has(FieldId::if_none_match) ? ResultTag::inm_hit : ResultTag::ims_hit;
   status_ = 304;
-  std::string text = "HTTP/1.1 304 Not Modified\r\n";
-  for_each_line(field_lines(r), [&](std::string_view line) {
+  std::string text = "HTTP/1.1 304 Not Modified\r\n", filtered;
+  for_each_line(reply_lines(r, true, filtered), [&](std::string_view line) {
     if (goes_with_304(http::field_id(line.substr(0, line.find(':'))))) text.append(line).append("\r\n");
   });
   std::string& tail = worker_->text;
@@ -233,8 +222,8 @@ bool Transaction::answer_range(const cache::ResponseRef& response, bool from_cac
   bool satisfiable = ranges.verdict == http::RangeVerdict::satisfiable;
   bool several = satisfiable && ranges.list.size() > 1;
   status_ = satisfiable ? 206 : 416;
-  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", status_, reason_phrase(status_));
-  for_each_line(field_lines(r), [&](std::string_view line) {
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", status_, reason_phrase(status_)), filtered;
+  for_each_line(reply_lines(r, from_cache, filtered), [&](std::string_view line) {
     FieldId id = http::field_id(line.substr(0, line.find(':')));
     if (id == FieldId::content_length || (id == FieldId::content_type && (several || !satisfiable))) return;
     text.append(line).append("\r\n");

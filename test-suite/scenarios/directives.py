@@ -2,6 +2,7 @@
 import socket
 import time
 
+import wire
 from lab import between, check, contains, one_of, same, scenario
 from proxy import free_port
 
@@ -99,7 +100,8 @@ def _(lab):
         same(client.reply().status, 400, "off")
 
 
-@scenario("dir.surrogate", "httpd_accel_surrogate_id: Surrogate-Capability; Surrogate-Control is not passed on")
+@scenario("dir.surrogate", "httpd_accel_surrogate_id: Surrogate-Capability; Surrogate-Control is not passed on",
+          later="surrogates: httpd_accel_surrogate_id is accepted without effect, and says so")
 def _(lab):
     origin = lab.origin()
     origin.page("/p", "Surrogate-Control: max-age=60", "Cache-Control: no-store", "Content-Type: text/plain")
@@ -191,6 +193,27 @@ def _(lab):
     proxy = lab.proxy("reply_body_max_size 10 KB all")
     same(proxy.get(origin.url("/small")).status, 200, "small")
     same(proxy.get(origin.url("/large")).status, 403, "large")
+
+
+@scenario("dir.reply-body-limit-open", "reply_body_max_size: a body of unknown length is cut off at the limit, visibly")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("reply_body_max_size 10 KB all")
+
+    @origin.on("/chunked")
+    def _(x):
+        x.head(200, "Transfer-Encoding: chunked")
+        try:
+            for _ in range(50):
+                x.chunk("c" * 1000)
+                time.sleep(0.02)
+        except OSError:
+            pass
+        x.close()
+    try:
+        answer = proxy.get(origin.url("/chunked"), timeout=8)
+        check(not answer.whole and len(answer.body) < 30_000, "cut off")
+    except wire.Gone:
+        pass
 
 
 @scenario("dir.error-connection", "persistent_connection_after_error off: closed after an error")

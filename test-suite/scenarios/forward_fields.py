@@ -172,6 +172,20 @@ def _(lab):
     same(origin.last().get("Referer"), "http://x.test/", "a rule with an acl")
 
 
+@scenario("field.add-codes", "Codes in an added field cannot make a field of their own; filters reach partial and unchanged replies")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/p", "Server: apple", "ETag: \"1\"", "Cache-Control: max-age=60", body="0123456789")
+    proxy = lab.proxy('request_header_add X-Path "%>rp" all\nrequest_header_add X-Agent "%{User-Agent}>h" all\nreply_header_access Server deny all')
+    proxy.get(origin.url("/p?a%0d%0aX-Evil:%201"), "User-Agent: a\tb")
+    check(not origin.last().has("X-Evil"), "no field of its own")
+    contains(origin.last().get("X-Path"), "/p?a", "the path")
+    proxy.get(origin.url("/p"))
+    for field, status in (("Range: bytes=2-3", 206), ('If-None-Match: "1"', 304)):
+        answer = proxy.get(origin.url("/p"), field)
+        same((answer.status, answer.get("Server")), (status, None), field)
+
+
 @scenario("field.access-all", "request_header_access All deny: only what is named passes; Other for unknown names")
 def _(lab):
     origin = lab.origin()

@@ -111,6 +111,18 @@ def _(lab):
             check(answer.body == body, f"body {number} to the byte")
 
 
+@scenario("fwd.drops", "A head that comes in single bytes is read as one that comes at once")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    origin.page("/p", body="page")
+    with proxy.client() as client:
+        head = f"GET {origin.url('/p')} HTTP/1.1\r\nHost: {origin.authority}\r\nX-Long: {'l' * 300}\r\n\r\n"
+        for _ in range(2):
+            for byte in head:
+                client.send(byte)
+            same(client.reply().text, "page", "reply")
+
+
 @scenario("fwd.reply-chunked", "Chunked replies, whatever their chunks")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy()

@@ -21,17 +21,17 @@ SCENARIOS = []
 
 
 class Scenario:
-    def __init__(self, id, title, function, long, timeout, squid, gnutls=None):
+    def __init__(self, id, title, function, long, timeout, squid, gnutls=None, later=None):
         self.id, self.title, self.function = id, title, function
-        self.long, self.timeout = long, timeout
+        self.long, self.timeout, self.later = long, timeout, later
         self.group = function.__globals__.get("GROUP", "other")
         self.differs = {"squid": squid, "squid with GnuTLS": gnutls or squid}
 
 
-def scenario(id, title, long=False, timeout=60, squid=None, gnutls=None):
-    """Registers a scenario. `squid` tells why Squid 5.7 is expected to fail it, `gnutls` why its GnuTLS build alone is."""
+def scenario(id, title, long=False, timeout=60, squid=None, gnutls=None, later=None):
+    """Registers a scenario. `later` names what is not promised yet: listed and not run. `squid` tells why Squid 5.7 is expected to fail it, `gnutls` why its GnuTLS build alone is."""
     def register(function):
-        SCENARIOS.append(Scenario(id, title, function, long, timeout, squid, gnutls))
+        SCENARIOS.append(Scenario(id, title, function, long, timeout, squid, gnutls, later))
         return function
     return register
 
