@@ -92,7 +92,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   question.negative_ttl = negative_ttl;
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
   http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
-  if (a.may_store && policy.memory_enabled) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
+  if (a.may_store && policy.memory_enabled && !purges_.purged_since(a.purges_seen, a.key)) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
   bool negative = negative_ttl > 0 && head.status() >= 400 && !lifetimes.explicit_lifetime;
 
   auto vary = http::vary_names(head, bytes);
@@ -179,6 +179,10 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, const 
   return gone;
 }
 
-unsigned Cache::purge(std::string_view url) { return memory_.erase_all(key_of(url)); }
+unsigned Cache::purge(std::string_view url) {
+  store::Key key = key_of(url);
+  purges_.note(key);
+  return memory_.erase_all(key);
+}
 
 }  // namespace loligo::cache

@@ -11,6 +11,7 @@
 
 #include "access/rules.h"
 #include "cache/flights.h"
+#include "cache/recent_purges.h"
 #include "cache/refresh_patterns.h"
 #include "cache/response.h"
 #include "cache/settings.h"
@@ -77,6 +78,7 @@ struct Arrival {
   base::WallSeconds request_time, response_time;
   bool may_store = true;               // `cache` and `store_miss` rules, proxy-only peers, methods
   uint64_t length = store::kUnknownLength;
+  uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
 };
 
 class Cache {
@@ -97,6 +99,8 @@ class Cache {
   unsigned invalidate(const http::Head& response, const char* bytes, const Arrival&);
   // All variants; how many there were.
   unsigned purge(std::string_view canonical_url);
+  // For Arrival: what is purged after this moment is not stored by a fetch that began before.
+  uint64_t purges_seen() const { return purges_.now(); }
 
   // The largest body that is kept, bytes.
   uint64_t max_object(const Policy& policy) const { return std::min(policy.max_object, memory_.max_object()); }
@@ -113,6 +117,7 @@ class Cache {
   store::Memory memory_;
   std::atomic<bool> offline_{false};
   Flights flights_;
+  RecentPurges purges_;
 };
 
 }  // namespace loligo::cache

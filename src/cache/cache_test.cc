@@ -44,7 +44,9 @@ struct Setup {
     return cache.freshen(old, reply.head, reply.bytes(), arrival(request), policy);
   }
   Arrival arrival(const TestHead& request) {
-    return {key_of(kUrl), kUrl, &request.head, request.bytes(), http::Method::get, now, now};
+    Arrival a{key_of(kUrl), kUrl, &request.head, request.bytes(), http::Method::get, now, now};
+    a.purges_seen = cache.purges_seen();
+    return a;
   }
 };
 
@@ -384,6 +386,24 @@ BOOST_AUTO_TEST_CASE(threads_hear_exactly_once) {
   for (auto& t : threads) t.join();
   BOOST_TEST(led + followed == 20'000);
   BOOST_TEST(heard + left == followed);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(recent_purges)
+
+BOOST_AUTO_TEST_CASE(a_purge_after_the_request_went_out_is_noticed) {
+  loligo::cache::RecentPurges purges;
+  loligo::store::Key a = loligo::cache::key_of("http://h/a"), b = loligo::cache::key_of("http://h/b");
+  uint64_t before = purges.now();
+  BOOST_TEST(!purges.purged_since(before, a));
+  purges.note(b);
+  BOOST_TEST(!purges.purged_since(before, a));
+  purges.note(a);
+  BOOST_TEST(purges.purged_since(before, a));
+  BOOST_TEST(!purges.purged_since(purges.now(), a));
+  for (size_t i = 0; i < loligo::cache::RecentPurges::kKept; ++i) purges.note(b);
+  BOOST_TEST(purges.purged_since(before, a));   // forgotten: taken for purged
 }
 
 BOOST_AUTO_TEST_SUITE_END()

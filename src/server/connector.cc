@@ -82,7 +82,10 @@ void Connector::start_next() {
     loop_.counters().sock_sockets.add();
     if (fd < 0) {
       last_error_ = errno;
-      if (errno == EMFILE || errno == ENFILE) return fail(ConnectError::no_sockets, errno, {});
+      if (errno == EMFILE || errno == ENFILE) {
+        if (!running_.empty()) return;   // those under way may still do
+        return fail(ConnectError::no_sockets, errno, {});
+      }
       continue;
     }
     std::unique_ptr<net::Stream> stream;

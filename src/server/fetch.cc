@@ -169,6 +169,7 @@ void Fetch::connected(ServerConnectionPtr connection, bool reused) {
   if (reused) counters.server_connections_reused.add();
   state_ = State::exchanging;
   request_time_ = loop_.wall_seconds();
+  purges_seen_ = upstream_.cache.purges_seen();
   first_write_ms_ = loop_.now_ms();
   input_.clear();
   compose(destination_);

@@ -149,6 +149,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   cache::Arrival arrival{request_.key, request_.url, &request_.original->head, request_.original->bytes.data(), request_.method,
                          request_time_, loop_.wall_seconds()};
   arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
+  arrival.purges_seen = purges_seen_;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
   else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
     if (head.has(http::FieldId::content_length))
@@ -174,7 +175,8 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
   }
   if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
-  land(response_->stored ? cache::Landing::stored : cache::Landing::not_stored);
+  // An old answer that stands in for a failure would only send the waiters into the same failure, one by one.
+  land(response_->stored && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
   state_ = State::body;
   if (status == 101) {
     switch_protocols(rest);
