@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/address.h"
 #include "net/loop.h"
 
 namespace loligo::server::test {
