@@ -26,10 +26,12 @@ std::shared_ptr<std::atomic<int>> ConnectionCounts::of(const net::Address& addre
 ClientRow& ClientTable::row(const net::Address& address) {
   std::lock_guard lock(mutex_);
   auto key = key_of(address);
-  if (rows_.size() >= kMaxClients && !rows_.contains(key)) key = {};
+  bool beyond = rows_.size() >= limit_ && !rows_.contains(key);
+  if (beyond) key = {};
   auto& slot = rows_[key];
   if (!slot) {
     slot = std::make_unique<ClientRow>();
+    if (beyond) return *slot;   // the row of all others bears no address
     slot->address = address;
     slot->address.set_port(0);
   }

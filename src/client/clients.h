@@ -42,6 +42,7 @@ class ConnectionCounts {
 class ClientTable {
  public:
   static constexpr size_t kMaxClients = 100'000;
+  explicit ClientTable(size_t limit = kMaxClients) : limit_(limit) {}
   ClientRow& row(const net::Address&);
   size_t size() const;
   template <class F> void for_each(F&& f) const {
@@ -50,6 +51,7 @@ class ClientTable {
   }
 
  private:
+  const size_t limit_;
   mutable std::mutex mutex_;   // the map's shape; rows are counters
   std::map<std::array<unsigned char, 16>, std::unique_ptr<ClientRow>> rows_;
 };

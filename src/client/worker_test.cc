@@ -343,4 +343,18 @@ BOOST_AUTO_TEST_CASE(a_stale_hit_is_served_and_validated_behind_the_scenes) {
   BOOST_TEST(run_until(s.loop, [&] { return asked == 2 && s.upstream.fetches() == 0; }));
 }
 
+BOOST_AUTO_TEST_CASE(clients_beyond_the_limit_share_a_row_without_a_name) {
+  ClientTable table(2);
+  auto row = [&](const char* address) -> ClientRow& { return table.row(*net::Address::parse(address)); };
+  row("192.0.2.1").requests.add();
+  row("192.0.2.2").requests.add(2);
+  ClientRow& others = row("192.0.2.3");
+  others.requests.add(4);
+  BOOST_TEST(&row("2001:db8::1") == &others);
+  BOOST_TEST(!others.address.valid());
+  BOOST_TEST(row("192.0.2.1").requests.get() == 1u);
+  BOOST_TEST(row("192.0.2.2").address.host() == "192.0.2.2");
+  BOOST_TEST(table.size() == 3u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
