@@ -1,4 +1,5 @@
 """The proxy under test: its configuration, its process, its logs."""
+import functools
 import os
 import random
 import re
@@ -54,6 +55,13 @@ def listening(port):
         except OSError:
             pass
     return False
+
+
+@functools.cache
+def is_sanitized(binary):
+    with open(binary, "rb") as program:
+        text = program.read()
+    return b"__asan_init" in text or b"__tsan_init" in text
 
 
 class Proxy:
@@ -205,7 +213,9 @@ class Proxy:
     # --- what it is seen doing
 
     def memory(self, field="VmRSS"):
-        """Kilobytes of resident memory now (VmRSS) or at most (VmHWM)."""
+        """Kilobytes of resident memory now (VmRSS) or at most (VmHWM). Skips where a sanitizer keeps freed memory."""
+        if is_sanitized(self.lab.binary):
+            self.lab.skip("memory is not measured under a sanitizer")
         with open(f"/proc/{self.pid}/status") as status:
             for line in status:
                 if line.startswith(field + ":"):
