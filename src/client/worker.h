@@ -1,5 +1,6 @@
 // Everything a connection needs of its worker. One thread.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -55,7 +56,7 @@ struct Worker {
 
   // All connections of this worker, for the manager and for the end.
   Connection* connections = nullptr;
-  size_t connection_count = 0;
+  std::atomic<size_t> connection_count{0};   // read by worker 0 while shutting down
 
   void end_old_connections();                  // client_lifetime; call about once a second
 
