@@ -70,17 +70,7 @@ void Transaction::describe_for_fields(log::Record& r) const {
   r.client = logged_client();
   r.local = connection_->local();
   r.listening_port_name = connection_->port().name;
-  r.method = head.method_text().in(bytes_);
-  r.url = target_.url;
-  r.client_url = head.target().in(bytes_);
-  r.scheme = target_.scheme;
-  r.host = target_.host;
-  r.path = target_.path_query;
-  r.url_port = target_.port;
-  r.request_minor = head.minor_version();
-  r.request = &head;
-  r.request_bytes = bytes_;
-  r.request_head_size = head.size();
+  record_request(r);
   r.status = response_ ? response_->status : 0;
   r.tag = tag_;
 }
