@@ -113,7 +113,7 @@ TEXT
 
 # ---- check ------------------------------------------------------------------
 
-passed=0 failed=0
+passed=0 failed=0 failures=
 
 # counted NAME LIMIT COMMAND...: runs a test program whose output has a line "N passed, M failed", and adds it up.
 # A program that says nothing of the kind, is ended after LIMIT seconds, or fails without a failure counts as one failure.
@@ -128,7 +128,8 @@ counted() {
   if (( f == 0 )) && { (( status != 0 )) || [[ -z $line ]]; }; then f=1; fi
   if (( f > 0 )); then
     # The explanation of a failure is worth its length, within reason.
-    head -c 60000 "$log" | sed 's/^/   | /'
+    grep -vE '^ *ok ' "$log" | head -c 60000 | sed 's/^/   | /'
+    failures+=$(grep -A3 -E '^ *(FAIL|not ok|fail)' "$log" | cut -c1-200 | head -n 40 | sed "s/^/   | $name: /")$'\n'
     (( status == 124 )) && say "$name was ended after $limit seconds"
   fi
   say "$name: $p passed, $f failed, $((SECONDS - start)) s"
@@ -168,6 +169,7 @@ check() {
     check_sanitized tsan thread
     counted "distcheck" 3600 bash -c "make -C '$build' -j$(nproc) distcheck >distcheck.log 2>&1 && echo '1 passed, 0 failed' || { tail -n 40 distcheck.log; echo '0 passed, 1 failed'; }"
   fi
+  if [[ -n $failures ]]; then say "what failed, in short"; printf '%s' "$failures"; fi
   say "logs: bootstrap-*.log"
   printf '%d passed, %d failed\n' "$passed" "$failed"
   (( failed == 0 ))

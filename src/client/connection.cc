@@ -141,6 +141,7 @@ void Connection::on_event(uint32_t events) {
   const bool input = events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
   // Noted first: the reply may end below, and no second event tells of the request that waits behind it.
   if (input) more_input_ = true;
+  if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) input_ended_ = true;
   // Under TLS a write may have waited for something to read.
   if (out_ && ((events & EPOLLOUT) || stream_->is_tls())) {
     if (pump_output()) return;
@@ -211,7 +212,7 @@ void Connection::read_input() {
     if (r.status == net::IoStatus::ok) {
       total_in_ += r.bytes;
       worker_.loop.counters().client_bytes_in.add(r.bytes);
-      more_input_ = !(r.bytes < want && stream_->short_read_drains());
+      more_input_ = input_ended_ || !(r.bytes < want && stream_->short_read_drains());
       if (state_ == State::lingering) {
         discarded_ += int64_t(r.bytes);
         if (discarded_ > kLingerBytes) return destroy();

@@ -136,7 +136,9 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   std::string input_;               // bytes read and not used yet
   State state_ = State::reading;
   bool registered_ = false, close_ = false, reset_ = false, head_begun_ = false, read_ended_ = false;
-  bool in_process_ = false, more_input_ = false;
+  bool in_process_ = false;
+  bool more_input_ = false;         // the kernel may hold bytes, or the end, of which no further event tells
+  bool input_ended_ = false;        // the end stands behind what is read now: a short read does not mean drained
   uint32_t requests_ = 0;
   unsigned generation_ = 0;         // of the worker's snapshot when port_ was looked up
   uint64_t bytes_sent_ = 0, total_in_ = 0, total_out_ = 0;

@@ -1,4 +1,5 @@
 """Forward proxy: keep-alive, pipelining, HTTP/1.0, the pool of origin connections."""
+import signal
 import time
 
 import wire
@@ -240,3 +241,28 @@ def _(lab):
         time.sleep(0.1)
         client.send(request[20:])
         same(client.reply().text, "page", "the cut one")
+
+
+@scenario("fwd.end-with-bytes", "The client's end that comes in one event with its last bytes is noticed at once")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("request_timeout 1 minute\nclient_idle_pconn_timeout 1 minute")
+    origin.page("/page", "Cache-Control: max-age=600")
+    proxy.get(origin.url("/page"))
+    head = f"POST {origin.url('/upload')} HTTP/1.1\r\nHost: {origin.authority}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    last_bytes = {
+        "a body cut off": (head, "5\r\nhello\r\n"),
+        "a head cut off": (f"GET {origin.url('/page')} HTTP/1.1\r\n", "Host: "),
+        "a request answered from the cache": (f"GET {origin.url('/page')} HTTP/1.1\r\n", f"Host: {origin.authority}\r\n\r\n"),
+    }
+    for what, (first, last) in last_bytes.items():
+        client = proxy.client()
+        client.send(first)
+        time.sleep(0.1)                      # the proxy waits for more
+        proxy.signal(signal.SIGSTOP)         # so that the rest and the end are one event
+        client.send(last)
+        client.half_close()
+        proxy.signal(signal.SIGCONT)
+        if what.startswith("a request"):
+            client.reply()
+        check(client.ends_within(2), f"{what}: the proxy still holds the connection")
+        client.close()
