@@ -16,6 +16,9 @@ constexpr int64_t kStalledMs = 2000, kLaggingMs = 5000;
 Body::Body(uint64_t expected, bool retained, uint64_t read_ahead)
     : expected_(expected), read_ahead_(std::max<uint64_t>(read_ahead, kFirstChunk)), retained_(retained) {}
 
+Body::Body(base::Ref<BodySource> source, uint64_t length)
+    : source_(std::move(source)), expected_(length), read_ahead_(kFirstChunk), length_(length), state_(State::complete), retained_(true) {}
+
 Body::~Body() {
   for (auto& chunk : chunks_) std::free(chunk.data);
 }

@@ -58,13 +58,34 @@ class Writer {
   ~Writer() = default;
 };
 
+// Bytes of a complete body that lie in a file. Any thread; implemented by the disk store.
+class BodySource : public base::RefCounted {
+ public:
+  virtual ~BodySource() = default;
+  struct Piece { int fd = -1; uint64_t file_offset = 0, bytes = 0; };
+  enum class Ready : uint8_t {
+    now,       // the piece is checked, and in the page cache as far as can be known
+    later,     // it is being read and checked
+    damaged,   // it cannot be had: the transfer must end visibly
+  };
+  // The piece that begins at body offset `offset` (before the end), as long as may be.
+  virtual Ready piece(uint64_t offset, Piece&) = 0;
+  // Wakes the reader once, on a thread of the store, when piece(offset) is no longer `later`. False = it is not now.
+  virtual bool wait(Reader*, uint64_t offset) = 0;
+  // The reader is not woken any more once this has returned.
+  virtual void leave(Reader*) = 0;
+};
+
 class Body final : public base::RefCounted {
  public:
   enum class State : uint8_t { filling, complete, failed };
 
   // `expected` bytes, if known, decides the size of the first chunk (at most kMaxChunk).
   Body(uint64_t expected, bool retained, uint64_t read_ahead);
+  // A complete body whose bytes lie in a file: view() and attach() do not apply, source() tells where they are.
+  Body(base::Ref<BodySource>, uint64_t length);
   ~Body();
+  BodySource* source() const { return source_.get(); }
 
   // ---- writer ----
   void attach_writer(Writer*);   // one at a time, until detach_writer(), complete() or fail()
@@ -113,6 +134,7 @@ class Body final : public base::RefCounted {
   uint64_t fastest() const;
   uint64_t room_locked() const;
 
+  const base::Ref<BodySource> source_;
   mutable std::mutex mutex_;
   std::vector<Chunk> chunks_;
   uint64_t first_offset_ = 0;    // of chunks_.front()
