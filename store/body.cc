@@ -96,10 +96,30 @@ uint64_t Body::slowest() const {
   return least;
 }
 
+// Does anybody but the disk read it?
+bool Body::wanted_locked() const {
+  return std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return !r->background_ && !r->cut(); });
+}
+
 uint64_t Body::fastest() const {
   uint64_t most = 0;
-  for (Reader* r : readers_) if (!r->cut()) most = std::max(most, r->offset_);
+  bool wanted = wanted_locked();
+  for (Reader* r : readers_) if (!r->cut() && !(wanted && r->background_)) most = std::max(most, r->offset_);
   return most;
+}
+
+// A background reader for whose sake more would have to be held than for any other.
+void Body::cut_background() {
+  uint64_t length = length_.load(std::memory_order_relaxed);
+  bool cut = false;
+  for (Reader* r : readers_) {
+    if (!r->background_ || r->cut() || length - r->offset_ + kLargeChunk < kHoldLimit) continue;
+    r->cut_.store(true, std::memory_order_release);
+    r->waiting_for_ = kUnknownLength;
+    r->woken();
+    cut = true;
+  }
+  if (cut) release_behind_readers();
 }
 
 // The fastest reader may have read_ahead bytes before it; the slowest may make us hold kHoldLimit.
@@ -120,6 +140,10 @@ uint64_t Body::room() {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   std::lock_guard lock(mutex_);
   uint64_t room = room_locked();
+  if (room == 0 && wanted_locked()) {
+    cut_background();
+    room = room_locked();
+  }
   writer_waits_ = room == 0;
   return room;
 }
@@ -181,15 +205,14 @@ void Body::detach(Reader* reader) {
   if (it == readers_.end()) return;
   readers_.erase(it);
   if (state_.load(std::memory_order_relaxed) != State::filling) return;
-  bool last = readers_.empty();
-  if (!last) release_behind_readers();
-  if (last || writer_waits_) wake_writer();
+  if (!readers_.empty()) release_behind_readers();
+  if (!wanted_locked() || writer_waits_) wake_writer();
 }
 
 unsigned Body::reader_count() const {
   std::lock_guard lock(mutex_);
   unsigned n = 0;
-  for (Reader* r : readers_) n += !r->cut();
+  for (Reader* r : readers_) n += !r->cut() && !r->background_;
   return n;
 }
 

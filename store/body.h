@@ -32,8 +32,11 @@ class Body;
 
 // Registered with a body. woken() is called on the writer's thread (or another reader's), under the body's lock:
 // it must only note the event and post to its own thread.
+// A background reader (the disk's) takes what others make come: it neither holds them back (when it lags it is cut at
+// once) nor counts as somebody who wants the body; only when nobody else is left does the writer go at its pace.
 class Reader {
  public:
+  explicit Reader(bool background = false) : background_(background) {}
   virtual void woken() = 0;
   bool cut() const { return cut_.load(std::memory_order_acquire); }  // lagged too far behind
 
@@ -42,6 +45,7 @@ class Reader {
 
  private:
   friend class Body;
+  const bool background_;
   uint64_t offset_ = 0;
   uint64_t waiting_for_ = kUnknownLength;   // wake when length exceeds this; kUnknownLength = not waiting
   int64_t moved_ms_ = 0, lagging_since_ms_ = 0;
@@ -103,7 +107,7 @@ class Body final : public base::RefCounted {
   // ---- readers ----
   bool attach(Reader*, uint64_t offset, int64_t now_ms);   // false: byte `offset` is no longer held
   void detach(Reader*);
-  unsigned reader_count() const;
+  unsigned reader_count() const;   // without background readers
   struct View {
     int parts = 0;            // iovecs filled
     uint64_t bytes = 0;
@@ -130,6 +134,8 @@ class Body final : public base::RefCounted {
   void release_behind_readers();
   void wake_readers();
   void wake_writer();
+  bool wanted_locked() const;
+  void cut_background();
   uint64_t slowest() const;
   uint64_t fastest() const;
   uint64_t room_locked() const;

@@ -30,6 +30,7 @@ const auto any = [](const Object&) { return true; };
 const auto none = [](const Object&) { return false; };
 
 struct TestReader : Reader {
+  using Reader::Reader;
   std::atomic<int> wakes{0};
   void woken() override { ++wakes; }
 };
@@ -162,6 +163,49 @@ BOOST_AUTO_TEST_CASE(a_stalled_reader_is_cut_off_and_the_others_go_on) {
   BOOST_TEST(body->room() > 0u);
   body->detach(&stalled);
   body->detach(&fast);
+}
+
+BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants_it) {
+  auto body = make_ref<Body>(kUnknownLength, false, 16 * 1024);
+  TestWriter writer;
+  body->attach_writer(&writer);
+  TestReader client, disk{true};
+  BOOST_TEST(body->attach(&client, 0, 0));
+  BOOST_TEST(body->attach(&disk, 0, 0));
+  BOOST_TEST(body->reader_count() == 1u);
+  // It does not lead: a client that takes nothing holds the writer as if alone.
+  std::string block(8 * 1024, 'c');
+  while (body->room() > 0) {
+    body->append(block);
+    body->advance(&disk, body->length(), 0);
+  }
+  BOOST_TEST(body->length() <= 24 * 1024u);
+  BOOST_TEST(!disk.cut());
+  // It does not hold back: one that stands still is cut when it alone makes the body grow in memory.
+  body->advance(&client, body->length(), 0);
+  while (body->length() < 16u << 20) {
+    if (body->room() == 0) break;
+    body->append(block);
+    body->advance(&client, body->length(), 0);
+  }
+  BOOST_TEST(body->length() >= 16u << 20);
+  BOOST_TEST(disk.cut());
+  BOOST_TEST(body->memory() <= Body::kHoldLimit + 128 * 1024);
+  // Alone it leads, and its going is told when the last client has gone.
+  body->detach(&client);
+  BOOST_TEST(writer.wakes > 0);
+  body->detach(&disk);
+
+  auto second = make_ref<Body>(kUnknownLength, false, 16 * 1024);
+  TestReader alone{true};
+  BOOST_TEST(second->attach(&alone, 0, 0));
+  BOOST_TEST(second->reader_count() == 0u);
+  for (int i = 0; i < 100; ++i) {
+    BOOST_TEST_REQUIRE(second->room() > 0u);
+    second->append(block);
+    second->advance(&alone, second->length(), 0);
+  }
+  second->detach(&alone);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_body_never_looks_whole) {
