@@ -53,11 +53,14 @@ void compile_error_pages(client::Snapshot& s) {
   for (auto& line : complaints) base::log_event(base::Section::error_pages, 1, "WARNING: {}", line);
 }
 
-void compile_ports(client::Snapshot& s, config::Problems& problems) {
+int receive_buffer(const Settings& settings) { return int(std::clamp<int64_t>(settings.net.tcp_recv_bufsize, 0, 1 << 30)); }
+
+void compile_ports(client::Snapshot& s, int receive_buffer, config::Problems& problems) {
   for (const client::Port& config : s.settings.ports) {
     auto port = std::make_shared<client::PortContext>();
     port->config = config;
     port->name = config.name;
+    port->receive_buffer = receive_buffer;
     if (config.tls) {
       std::string error;
       port->tls = net::TlsServerContext::build(config.tls_settings, error);
@@ -97,9 +100,10 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   compile_error_pages(*s);
   for (auto& line : settings.log.access_logs)
     s->log_conditions.push_back(access::Rules::compile_conditions(line.statement, line.first_acl, acls, problems));
-  compile_ports(*s, problems);
+  compile_ports(*s, receive_buffer(settings), problems);
   auto routing = std::make_shared<server::Routing>(server::Routing::compile(settings.server, settings.icp, acls, peers, problems));
   routing->write_timeout = settings.client.write_timeout;
+  routing->receive_buffer = receive_buffer(settings);
   s->routing = routing;
   auto policy = std::make_shared<cache::Policy>(cache::Policy::compile(settings.cache, acls, problems));
   policy->read_ahead_gap = settings.server.read_ahead_gap < 0 ? 1 << 20 : uint64_t(settings.server.read_ahead_gap);

@@ -27,6 +27,12 @@ std::string manager_request(const http::Head& head, const char* bytes) {
   if (!base::istarts_with(target, "cache_object://") && !target.starts_with("/squid-internal-mgr/")) return {};
   return fmt::format("GET {} HTTP/1.0\r\n\r\n", target);
 }
+
+size_t body_capacity(const Settings& settings) {
+  constexpr int64_t kLeast = 1024, kMost = int64_t(1) << 30;
+  const int64_t wanted = settings.client_request_buffer_max_size;
+  return size_t(wanted < 0 ? kMost : std::clamp(wanted, kLeast, kMost));
+}
 }  // namespace
 
 Connection::Connection(Worker& worker, std::unique_ptr<net::Stream> stream, const net::Address& client, const net::Address& local,
@@ -338,7 +344,7 @@ void Connection::begin_request(const char* bytes, const http::Head& head, std::s
     ingest_ = std::make_shared<Ingest>();
     ingest_->framing = framing;
     ingest_->left = framing.length;
-    request_body_ = std::make_shared<server::RequestBody>();
+    request_body_ = std::make_shared<server::RequestBody>(body_capacity(worker_.snapshot->settings));
     request_body_->producer = this;
     if (framing.kind == http::BodyKind::length) {
       request_body_->length = framing.length;

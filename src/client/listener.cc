@@ -56,6 +56,7 @@ std::string Listener::open() {
   if (address_.v6()) ::setsockopt(fd_, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &zero : &one, sizeof one);
   // Accepted sockets inherit these: no system call for each.
   ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  size_buffer();
   const Port::Keepalive& keepalive = port_->config.keepalive;
   if (keepalive.on) {
     ::setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
@@ -69,6 +70,16 @@ std::string Listener::open() {
   if (::bind(fd_, address_.data(), address_.size()) != 0) return failed("listen on");
   if (::listen(fd_, kBacklog) != 0) return failed("listen on");
   return {};
+}
+
+// Accepted sockets inherit it; the window that it allows is agreed on before accept().
+void Listener::size_buffer() {
+  if (int size = port_->receive_buffer; size > 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+void Listener::adopt(std::shared_ptr<const PortContext> port) {
+  port_ = std::move(port);
+  size_buffer();
 }
 
 void Listener::start() {

@@ -21,7 +21,7 @@ class Listener final : net::Watcher {
   std::string open();
   void start();                      // accept from now on; on the worker's thread
   void stop();                       // closes; connections go on
-  void adopt(std::shared_ptr<const PortContext> port) { port_ = std::move(port); }
+  void adopt(std::shared_ptr<const PortContext>);
   const net::Address& address() const { return address_; }
   int fd() const { return fd_; }
   const PortContext& port() const { return *port_; }
@@ -29,6 +29,7 @@ class Listener final : net::Watcher {
  private:
   void on_event(uint32_t) override;
   void pause();
+  void size_buffer();
   Worker& worker_;
   std::shared_ptr<const PortContext> port_;
   net::Address address_;

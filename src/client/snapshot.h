@@ -23,6 +23,7 @@ namespace loligo::client {
 struct PortContext {
   Port config;
   std::string name;                                  // for myportname
+  int receive_buffer = 0;                            // bytes, 0 = the kernel's choice (tcp_recv_bufsize)
   std::shared_ptr<const net::TlsServerContext> tls;  // null = plain
   // "X-Cache: HIT from h\r\nX-Cache-Lookup: HIT from h:3128\r\nVia: 1.1 h (loligo/0.1.0)\r\n" and so on, by outcome.
   // For responses that came as HTTP/1.0 and as HTTP/1.1.

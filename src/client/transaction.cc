@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/event_log.h"
 #include "base/text.h"
 #include "client/reason.h"
@@ -255,8 +257,10 @@ bool Transaction::looping() const {
   if (head.has(FieldId::via) && via_names(head, bytes_, snapshot_->unique_name)) return true;
   if (connection_->port().config.mode == Port::Mode::accel) return false;
   // Addressed to one of our own ports.
+  auto& aliases = snapshot_->settings.hostname_aliases;
   auto address = facts_.host_is_address ? net::Address::parse(target_.host) : std::nullopt;
-  bool own_name = base::iequals(target_.host, snapshot_->hostname) || target_.host == "localhost";
+  bool own_name = base::iequals(target_.host, snapshot_->hostname) || target_.host == "localhost" ||
+                  std::any_of(aliases.begin(), aliases.end(), [this](auto& alias) { return base::iequals(target_.host, alias); });
   if (!address && !own_name) return false;
   for (auto& port : snapshot_->ports) {
     if (port->config.port != target_.port) continue;
@@ -272,6 +276,8 @@ void Transaction::route() {
   Method method = head.method();
   if (target_.kind == TargetKind::resource && target_.path_query.starts_with("/squid-internal-") && looping_own_address())
     target_.kind = target_.path_query.starts_with("/squid-internal-mgr/") ? TargetKind::manager : TargetKind::internal;
+  if (target_.kind == TargetKind::resource && snapshot_->settings.global_internal_static && target_.path_query.starts_with("/squid-internal-static/"))
+    target_.kind = TargetKind::internal;
   switch (target_.kind) {
     case TargetKind::manager: return answer_manager();
     case TargetKind::internal: return error(ErrorId::invalid_req, 404);

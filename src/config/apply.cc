@@ -48,7 +48,7 @@ void apply_one(const Statement& s, const DirectiveIndex::Entry& entry, Warned& w
     case Status::implemented:
       return d.parse(s, entry.settings, problems);
     case Status::accepted:
-      if (says_off(s) || says_deny_all(s) || rest_without_comment(s) == d.default_value) return;  // asks for nothing
+      if (d.harmless != nullptr ? d.harmless(s) : says_off(s) || says_deny_all(s) || rest_without_comment(s) == d.default_value) return;  // asks for nothing
       if (warned.insert(d.name).second) problems.warning(s.place, s.name + " has no effect yet: " + reason(d));
       return;
     case Status::obsolete:

@@ -76,7 +76,8 @@ struct Directive {
   // Repeats append (lists, rules) rather than replace; the default then stands only for a list that stayed empty.
   bool repeats = false;
   WordStyle words = WordStyle::plain;
-  // For `restricting` ones: true when this statement asks for nothing ("none", "off", "allow all"). Null = never.
+  // For `restricting` and `accepted` ones: true when this statement asks for nothing ("none", "off", "allow all").
+  // Null = never, of an accepted one: what is off, denies all or is the default.
   bool (*harmless)(const Statement&) = nullptr;
 };
 

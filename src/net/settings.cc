@@ -38,6 +38,12 @@ void dump_append_domain(const Directive& self, const void* settings, std::string
   if (!domain.empty()) dump_line(self, domain, out);
 }
 
+// `off` is what asks for something.
+constexpr Directive strict_name_servers(Directive d) {
+  d.harmless = [](const Statement& s) { return !says_off(s); };
+  return d;
+}
+
 constexpr Directive kDirectives[] = {
     custom("dns_nameservers", "address ...", "none", "Name servers to ask instead of those in /etc/resolv.conf.", parse_nameservers, dump_nameservers, true, WordStyle::quoted),
     duration<&Settings::dns_timeout, 1>("dns_timeout", "30 seconds", "After this long without an answer from any name server a name counts as unknown."),
@@ -46,7 +52,7 @@ constexpr Directive kDirectives[] = {
     flag<&Settings::dns_defnames>("dns_defnames", "off", "Complete names without a dot with the search list of /etc/resolv.conf."),
     text<&Settings::hosts_file>("hosts_file", "path|none", "/etc/hosts", "Names in this file are answered from it, without asking a name server."),
     custom("append_domain", ".domain", "none", "Appended to host names without a dot. Begins with a dot.", parse_append_domain, dump_append_domain),
-    flag<&Settings::ignore_unknown_nameservers>("ignore_unknown_nameservers", "on", "Drop answers that come from an address that was not asked."),
+    strict_name_servers(accepted("ignore_unknown_nameservers", "on", "answers from an address that was not asked are always dropped.")),
     duration<&Settings::positive_dns_ttl>("positive_dns_ttl", "6 hours", "The longest time for which addresses of a name are kept, whatever its own TTL says."),
     duration<&Settings::negative_dns_ttl>("negative_dns_ttl", "1 minute", "How long a failed lookup is remembered. Also the least time for which addresses are kept."),
     integer<&Settings::ipcache_size>("ipcache_size", "1024", "How many names keep their addresses in memory."),
@@ -57,7 +63,7 @@ constexpr Directive kDirectives[] = {
     flag<&Settings::allow_underscore>("allow_underscore", "on", "With check_hostnames, an underscore is allowed in a host name."),
     accepted("dns_multicast_local", "off", "names under .local are asked like any other."),
     integer<&Settings::max_filedescriptors>("max_filedescriptors max_filedesc", "0", "The most descriptors to open at a time; 0 = what the system allows the process. Nothing is sized by this number."),
-    bytes<&Settings::tcp_recv_bufsize>("tcp_recv_bufsize", "0 bytes", "Receive buffer of TCP sockets; 0 = the kernel's own choice."),
+    bytes<&Settings::tcp_recv_bufsize>("tcp_recv_bufsize", "0 bytes", "Receive buffer of TCP connections to clients and servers; 0 = the kernel's own choice. The kernel cuts it to net.core.rmem_max."),
     accepted("accept_filter", "none", "connections are accepted at once."),
     obsolete("incoming_udp_average incoming_icp_average", "the loop polls all sockets alike."),
     obsolete("incoming_tcp_average incoming_http_average", "the loop polls all sockets alike."),

@@ -15,7 +15,7 @@ struct Settings {
   std::vector<std::string> dns_nameservers;  // empty = those of resolv.conf
   base::Milliseconds dns_timeout{30'000}, dns_retransmit_interval{5'000};
   int64_t dns_packet_max = 0;                // EDNS buffer in bytes; 0 = no EDNS
-  bool dns_defnames = false, ignore_unknown_nameservers = true;
+  bool dns_defnames = false;
   std::string hosts_file;                    // empty = none
   std::string append_domain;                 // with its leading dot; empty = none
   base::Milliseconds positive_dns_ttl{21'600'000}, negative_dns_ttl{60'000};

@@ -44,6 +44,7 @@ struct Connector::Attempt final : net::Watcher {
   net::Address address;
   ServerConnectionPtr connection;
   bool connected = false;
+  SpareAttempts::Place place;   // while it runs beside another
 };
 
 Connector::Connector(net::Loop& loop, net::Resolver& resolver) : loop_(loop), resolver_(resolver) {
@@ -72,46 +73,83 @@ void Connector::addresses_known(const net::Addresses& answer) {
   start_next();
 }
 
+int64_t SpareAttempts::take(int64_t now_ms, Place& place) {
+  constexpr int64_t kLookAgain = 50;   // nobody tells when a place becomes free
+  if (limit_ >= 0 && open_.load(std::memory_order_relaxed) >= limit_) return kLookAgain;
+  if (gap_ms_ > 0) {
+    int64_t last = last_ms_.load(std::memory_order_relaxed);
+    if (now_ms - last < gap_ms_) return last + gap_ms_ - now_ms;
+    if (!last_ms_.compare_exchange_strong(last, now_ms, std::memory_order_relaxed)) return std::max<int64_t>(last + gap_ms_ - now_ms, 1);
+  }
+  if (open_.fetch_add(1, std::memory_order_relaxed) >= limit_ && limit_ >= 0) {
+    open_.fetch_sub(1, std::memory_order_relaxed);
+    return kLookAgain;
+  }
+  place.reset(this);
+  return 0;
+}
+
 void Connector::start_next() {
+  SpareAttempts::Place place;
+  if (!running_.empty() && more_to_try() && target_.spares) {
+    if (int64_t wait = target_.spares->take(loop_.now_ms(), place); wait > 0) return loop_.arm(stagger_, base::Milliseconds(wait));
+  }
   while (more_to_try()) {
     net::Address address = addresses_[next_++];
     address.set_port(target_.port);
-    last_address_ = address;
-    ++attempts_;
-    int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    loop_.counters().sock_sockets.add();
-    if (fd < 0) {
-      last_error_ = errno;
-      if (errno == EMFILE || errno == ENFILE) {
-        if (!running_.empty()) return;   // those under way may still do
-        return fail(ConnectError::no_sockets, errno, {});
-      }
-      continue;
+    if (start_attempt(address, place)) {
+      if (more_to_try()) loop_.arm(stagger_, target_.stagger);
+      return;
     }
-    std::unique_ptr<net::Stream> stream;
-    if (target_.tls) stream = net::TlsStream::connect(fd, target_.tls, target_.tls_name, target_.port);
-    else stream = std::make_unique<net::PlainStream>(fd);
-    auto connection = std::make_unique<ServerConnection>(loop_, std::move(stream), target_.peer);
-    int one = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // From another address than the one that was asked for, the server might let in what it should not.
-    if (const net::Address& local = target_.local.of(address.family()); local.valid() && ::bind(fd, local.data(), local.size()) != 0) {
-      last_error_ = errno;
-      base::log_event(base::Section::forwarding, 1, "tcp_outgoing_address {}: {}", local.host(), std::strerror(last_error_));
-      continue;
-    }
-    loop_.counters().sock_connects.add();
-    if (::connect(fd, address.data(), address.size()) != 0 && errno != EINPROGRESS) {
-      last_error_ = errno;
-      resolver_.mark_bad(target_.host, addresses_[next_ - 1]);
-      continue;
-    }
-    if (!loop_.add(fd, connection.get())) { last_error_ = errno; continue; }
-    running_.push_back(std::make_unique<Attempt>(*this, address, std::move(connection)));
-    if (more_to_try()) loop_.arm(stagger_, target_.stagger);
+    if (last_error_ != EMFILE && last_error_ != ENFILE) continue;
+    if (running_.empty()) fail(ConnectError::no_sockets, last_error_, {});   // else those under way may still do
     return;
   }
   if (running_.empty()) fail(last_tls_error_.empty() ? ConnectError::refused : ConnectError::tls, last_error_, last_tls_error_);
+}
+
+int Connector::open_socket(const net::Address& address) {
+  int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  loop_.counters().sock_sockets.add();
+  if (fd < 0) return fd;
+  int one = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (target_.receive_buffer > 0) ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &target_.receive_buffer, sizeof target_.receive_buffer);
+  return fd;
+}
+
+// False with last_error_ when it failed at once.
+bool Connector::start_attempt(const net::Address& address, SpareAttempts::Place& place) {
+  last_address_ = address;
+  ++attempts_;
+  int fd = open_socket(address);
+  if (fd < 0) {
+    last_error_ = errno;
+    return false;
+  }
+  std::unique_ptr<net::Stream> stream;
+  if (target_.tls) stream = net::TlsStream::connect(fd, target_.tls, target_.tls_name, target_.port);
+  else stream = std::make_unique<net::PlainStream>(fd);
+  auto connection = std::make_unique<ServerConnection>(loop_, std::move(stream), target_.peer);
+  // From another address than the one that was asked for, the server might let in what it should not.
+  if (const net::Address& local = target_.local.of(address.family()); local.valid() && ::bind(fd, local.data(), local.size()) != 0) {
+    last_error_ = errno;
+    base::log_event(base::Section::forwarding, 1, "tcp_outgoing_address {}: {}", local.host(), std::strerror(last_error_));
+    return false;
+  }
+  loop_.counters().sock_connects.add();
+  if (::connect(fd, address.data(), address.size()) != 0 && errno != EINPROGRESS) {
+    last_error_ = errno;
+    resolver_.mark_bad(target_.host, addresses_[next_ - 1]);
+    return false;
+  }
+  if (!loop_.add(fd, connection.get())) {
+    last_error_ = errno;
+    return false;
+  }
+  running_.push_back(std::make_unique<Attempt>(*this, address, std::move(connection)));
+  running_.back()->place = std::move(place);
+  return true;
 }
 
 void Connector::attempt_failed(Attempt& attempt, int error) {
@@ -120,11 +158,13 @@ void Connector::attempt_failed(Attempt& attempt, int error) {
   net::Address host = attempt.address;
   host.set_port(0);
   resolver_.mark_bad(target_.host, host);
+  attempt.place.reset();
   auto it = std::find_if(running_.begin(), running_.end(), [&](auto& a) { return a.get() == &attempt; });
   attempt.connection->user = nullptr;
   loop_.delete_later(std::move((*it)->connection));
   loop_.delete_later(std::move(*it));
   running_.erase(it);
+  if (!running_.empty()) running_.front()->place.reset();   // it is the first one now
   stagger_.cancel();
   start_next();
 }
@@ -184,6 +224,7 @@ void Connector::finish(ConnectResult result) {
     }
   }
   for (auto& a : running_) {
+    a->place.reset();   // deleted only when the turn is over, and the configuration may be gone by then
     if (a->connection) {
       a->connection->user = nullptr;
       loop_.delete_later(std::move(a->connection));

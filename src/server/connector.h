@@ -7,6 +7,7 @@
 #pragma once
 #include <sys/socket.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,24 @@ struct OutgoingAddresses {
   }
 };
 
+// Attempts beside another one for the same request ("spare" ones), counted over all workers: happy_eyeballs_connect_gap and
+// happy_eyeballs_connect_limit. Any thread.
+class SpareAttempts {
+ public:
+  SpareAttempts(base::Milliseconds gap, int limit) : gap_ms_(gap.count()), limit_(limit) {}
+  // A place among them, given back when it goes.
+  struct Release { void operator()(SpareAttempts* s) const { s->open_.fetch_sub(1, std::memory_order_relaxed); } };
+  using Place = std::unique_ptr<SpareAttempts, Release>;
+  // Fills `place` and returns 0, or returns how many milliseconds to wait before asking again.
+  int64_t take(int64_t now_ms, Place& place);
+
+ private:
+  const int64_t gap_ms_;   // below 0 = none
+  const int limit_;        // below 0 = none
+  std::atomic<int> open_{0};
+  std::atomic<int64_t> last_ms_{-(int64_t(1) << 40)};
+};
+
 enum class ConnectError : unsigned char { none, dns, refused, timeout, tls, no_sockets };
 
 struct ConnectTarget {
@@ -38,6 +57,8 @@ struct ConnectTarget {
   std::string tls_name;                   // verified and sent as SNI
   base::Milliseconds timeout{60'000};     // for all attempts together
   base::Milliseconds stagger{250};
+  std::shared_ptr<SpareAttempts> spares;  // null = no bounds
+  int receive_buffer = 0;                 // bytes, 0 = the kernel's choice (tcp_recv_bufsize)
   int attempts_per_address = 1;           // 1 + connect_retries
   unsigned max_attempts = 25;             // what forward_max_tries leaves, at least 1
   OutgoingAddresses local;
@@ -66,6 +87,8 @@ class Connector {
   void addresses_known(const net::Addresses&);
   bool more_to_try() const { return next_ < addresses_.size() && attempts_ < target_.max_attempts; }
   void start_next();
+  bool start_attempt(const net::Address&, SpareAttempts::Place&);
+  int open_socket(const net::Address&);
   void attempt_failed(Attempt&, int error);
   void attempt_connected(Attempt&);
   void attempt_secured(Attempt&);

@@ -156,6 +156,42 @@ BOOST_AUTO_TEST_CASE(a_slow_first_address_does_not_hold_up_the_second) {
   ::close(fd);
 }
 
+BOOST_AUTO_TEST_CASE(second_attempts_keep_their_distance_and_their_number) {
+  SpareAttempts free(Milliseconds(-1), -1), apart(Milliseconds(100), -1), two(Milliseconds(-1), 2), none(Milliseconds(-1), 0);
+  SpareAttempts::Place a, b, c;
+  BOOST_TEST(free.take(1000, a) == 0);
+  BOOST_TEST(free.take(1000, b) == 0);
+  BOOST_TEST(apart.take(1000, a) == 0);
+  BOOST_TEST(apart.take(1030, b) == 70);
+  BOOST_TEST(apart.take(1100, b) == 0);
+  BOOST_TEST(two.take(1000, a) == 0);
+  BOOST_TEST(two.take(1000, b) == 0);
+  BOOST_TEST(two.take(1000, c) > 0);
+  BOOST_TEST(!c);
+  a.reset();
+  BOOST_TEST(two.take(1000, c) == 0);
+  BOOST_TEST(none.take(1000, a) > 0);
+}
+
+// happy_eyeballs_connect_limit 0: one address after the other. A first attempt that fails leaves the second as the first.
+BOOST_AUTO_TEST_CASE(bounds_hold_for_attempts_beside_another_alone) {
+  uint16_t port = 0;
+  int fd = listen_on("127.0.0.1", port);
+  Deaf deaf("127.0.0.9", port);
+  for (bool hangs : {true, false}) {
+    Setup s(hangs ? "127.0.0.9 two.example\n127.0.0.1 two.example\n" : "127.0.0.8 two.example\n127.0.0.1 two.example\n");
+    ConnectTarget t = target("two.example", port);
+    t.timeout = Milliseconds(600);
+    t.stagger = Milliseconds(50);
+    t.spares = std::make_shared<SpareAttempts>(Milliseconds(-1), 0);
+    s.start(std::move(t));
+    BOOST_REQUIRE(s.wait());
+    BOOST_TEST((s.result->error == (hangs ? ConnectError::timeout : ConnectError::none)));
+    BOOST_TEST(s.result->attempts == (hangs ? 1u : 2u));
+  }
+  ::close(fd);
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_name) {
   Setup s;
   s.start(target("not a name", 80));

@@ -9,7 +9,8 @@ namespace loligo::server {
 
 class RequestBody {
  public:
-  static constexpr size_t kCapacity = 64 * 1024;
+  // `capacity` bytes are held back at most (client_request_buffer_max_size).
+  explicit RequestBody(size_t capacity = 64 * 1024) : capacity_(capacity) {}
 
   class Producer { public: virtual void body_space() = 0; protected: ~Producer() = default; };
   class Consumer { public: virtual void body_arrived() = 0; protected: ~Consumer() = default; };
@@ -18,7 +19,7 @@ class RequestBody {
   Consumer* consumer = nullptr;
 
   // ---- producer ----
-  size_t space() const { return buffered() < kCapacity ? kCapacity - buffered() : 0; }
+  size_t space() const { return buffered() < capacity_ ? capacity_ - buffered() : 0; }
   void push(std::string_view bytes) {
     if (discarding_) { total_ += bytes.size(); return; }
     buffer_.append(bytes);
@@ -41,8 +42,8 @@ class RequestBody {
     consumed_in_buffer_ += n;
     consumed_ += n;
     if (consumed_in_buffer_ == buffer_.size()) buffer_.clear(), consumed_in_buffer_ = 0;
-    else if (consumed_in_buffer_ >= kCapacity / 2) buffer_.erase(0, consumed_in_buffer_), consumed_in_buffer_ = 0;
-    if (producer && space() >= kCapacity / 4) producer->body_space();
+    else if (consumed_in_buffer_ >= capacity_ / 2) buffer_.erase(0, consumed_in_buffer_), consumed_in_buffer_ = 0;
+    if (producer && space() >= capacity_ / 4) producer->body_space();
   }
   // Nobody will read it any more: what comes is counted and dropped.
   void discard() {
@@ -62,6 +63,7 @@ class RequestBody {
 
  private:
   size_t buffered() const { return buffer_.size() - consumed_in_buffer_; }
+  const size_t capacity_;
   std::string buffer_, trailers_;
   size_t consumed_in_buffer_ = 0;
   uint64_t consumed_ = 0, total_ = 0;

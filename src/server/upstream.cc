@@ -38,6 +38,7 @@ Routing Routing::compile(const Settings& settings, const icp::Settings& peers, c
   r.peers = icp::PeerTable::compile(peers, acls, registry, problems);
   r.nonhierarchical_direct = settings.nonhierarchical_direct;
   r.prefer_direct = settings.prefer_direct;
+  r.spares = std::make_shared<SpareAttempts>(settings.happy_eyeballs_connect_gap, settings.happy_eyeballs_connect_limit);
   if (settings.tls_outgoing) r.outgoing_tls = client_context(settings.tls_outgoing_options, settings.tls_outgoing_place, "tls_outgoing_options", problems);
   for (const icp::Peer& peer : peers.peers)
     if (peer.tls) r.peer_tls[peer.name] = client_context(peer.tls_settings, peer.place, "cache_peer " + peer.name, problems);
@@ -65,6 +66,8 @@ OutgoingAddresses Routing::outgoing(access::Facts facts, const icp::Destination&
 ConnectTarget Routing::connect_target(const icp::Destination& d, base::Milliseconds left) const {
   ConnectTarget t;
   t.stagger = settings.happy_eyeballs_connect_timeout;
+  t.spares = spares;
+  t.receive_buffer = receive_buffer;
   t.attempts_per_address = 1 + settings.connect_retries;
   base::Milliseconds limit = settings.connect_timeout;
   if (d.peer) {

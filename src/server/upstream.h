@@ -30,6 +30,8 @@ struct Routing {
   icp::PeerTable peers;
   bool nonhierarchical_direct = true, prefer_direct = false;
   base::Milliseconds write_timeout{900'000};                                          // a directive of the client side
+  int receive_buffer = 0;                                                             // tcp_recv_bufsize, of the net room
+  std::shared_ptr<SpareAttempts> spares;                                              // shared by all workers
   std::shared_ptr<const net::TlsClientContext> outgoing_tls;                          // https:// origins
   std::map<std::string, std::shared_ptr<const net::TlsClientContext>> peer_tls;      // by peer name
   struct Outgoing { net::Address address; access::Rules condition; };

@@ -111,7 +111,7 @@ def _(lab):
     check(not answer.has("Surrogate-Control"), "Surrogate-Control stays here")
 
 
-@scenario("dir.names", "visible_hostname, unique_hostname and hostname_aliases decide what a loop is")
+@scenario("dir.names", "visible_hostname and unique_hostname in fields and on pages")
 def _(lab):
     origin = lab.origin()
     origin.page("/p")
@@ -296,9 +296,28 @@ def _(lab):
 @scenario("dir.internal-static", "global_internal_static off: only our own name answers /squid-internal-static")
 def _(lab):
     origin = lab.origin()
-    proxy = lab.proxy("global_internal_static off")
     origin.page("/squid-internal-static/x", body="the origin's")
-    same(proxy.get(origin.url("/squid-internal-static/x")).text, "the origin's", "forwarded")
+    origin.page("/squid-internal-other/x", body="the origin's")
+    for value, expected in (("off", [200, 1]), ("on", [404, 0])):
+        origin.forget()
+        proxy = lab.proxy(f"global_internal_static {value}")
+        status = proxy.get(origin.url("/squid-internal-static/x")).status
+        same([status, len(origin.requests())], expected, f"{value}: status, requests at the origin")
+        same(proxy.get(origin.url("/squid-internal-other/x")).text, "the origin's", f"{value}: another path")
+
+
+@scenario("dir.hostname-aliases", "hostname_aliases: a request for such a name at our port is for the proxy itself")
+def _(lab):
+    origin = lab.origin()
+    origin.page("/squid-internal-mgr/menu", body="the origin's")
+    hosts = "127.0.0.1 alias.test other.test\n"
+    proxy = lab.proxy("hostname_aliases cache.test alias.test", hosts=hosts)
+    for name in ("proxy.test", "ALIAS.test", "cache.test"):
+        contains(proxy.get(f"http://{name}:{proxy.port}/squid-internal-mgr/menu").text, "Cache Manager Menu", name)
+    same(proxy.get(f"http://alias.test:{proxy.port}/page").status, 403, "a loop")
+    same(proxy.get(f"http://alias.test:{origin.port}/squid-internal-mgr/menu").text, "the origin's", "another port")
+    text = lab.proxy(hosts=hosts).get(f"http://alias.test:{proxy.port}/page").text
+    check("Cache Manager Menu" not in text, "without the directive the name is anybody's")
 
 
 @scenario("dir.several-ports", "Several http_port lines, IPv6 too, all serve")

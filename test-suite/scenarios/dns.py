@@ -14,7 +14,7 @@ def pack_name(name):
 class Dns:
     def __init__(self, lab):
         self.lab, self.queries, self.lock = lab, [], threading.Lock()
-        self.zone, self.silent = {}, set()
+        self.zone, self.silent, self.edns = {}, set(), []
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         for _ in range(50):
             self.address = f"127.77.{random.randrange(1, 255)}.{random.randrange(1, 255)}"
@@ -63,7 +63,7 @@ class Dns:
                 self.sock.sendto(answer, peer)
 
     def answer(self, data):
-        number, _flags, _count = struct.unpack(">HHH", data[:6])
+        number, _flags, _count, _, _, extra = struct.unpack(">HHHHHH", data[:12])
         at, labels = 12, []
         while data[at]:
             labels.append(data[at + 1:at + 1 + data[at]].decode("latin-1"))
@@ -71,6 +71,8 @@ class Dns:
         kind = struct.unpack(">H", data[at + 1:at + 3])[0]
         question, name = data[12:at + 5], ".".join(labels).lower()
         with self.lock:
+            # The size of an OPT record, which says how large a reply may be; 0 without one.
+            self.edns.append(struct.unpack(">H", data[at + 8:at + 10])[0] if extra else 0)
             self.queries.append((name, TYPES.get(kind, str(kind))))
             known = self.zone.get(name)
         self.lab.trace("dns", "is asked", f"{name} {TYPES.get(kind, kind)}")

@@ -35,7 +35,7 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "cache_memory", "cache_sharing", "cache_refresh",
            "access_log", "access_log_files",
            "manager_access", "manager_numbers", "manager_pages",
-           "access_rules", "configuration", "command_line", "directives", "directives_more")
+           "access_rules", "configuration", "command_line", "directives", "directives_more", "directives_network")
 
 
 def options():
