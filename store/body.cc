@@ -63,6 +63,14 @@ void Body::append(std::string_view bytes) {
   wake_readers();
 }
 
+void Body::append_owned(char* data, uint32_t size, uint32_t used) {
+  std::lock_guard lock(mutex_);
+  chunks_.push_back({data, size, used});
+  memory_.fetch_add(size, std::memory_order_relaxed);
+  length_.fetch_add(used, std::memory_order_release);
+  wake_readers();
+}
+
 void Body::complete(std::string trailers) {
   std::lock_guard lock(mutex_);
   trailers_ = std::move(trailers);
@@ -217,14 +225,16 @@ unsigned Body::reader_count() const {
 }
 
 Body::View Body::view(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const {
+  // A complete, retained body no longer changes: no lock on the hit path.
+  if (state_.load(std::memory_order_acquire) != State::filling && retained_.load(std::memory_order_acquire))
+    return view_locked(offset, parts, max_parts, max_bytes);
+  std::lock_guard lock(mutex_);
+  return view_locked(offset, parts, max_parts, max_bytes);
+}
+
+Body::View Body::view_locked(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const {
   View view;
   view.state = state_.load(std::memory_order_acquire);
-  // A complete, retained body no longer changes: no lock on the hit path.
-  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-  if (view.state == State::filling || !retained_.load(std::memory_order_acquire)) {
-    lock.lock();
-    view.state = state_.load(std::memory_order_relaxed);
-  }
   uint64_t at = first_offset_;
   for (const Chunk& chunk : chunks_) {
     if (view.parts == max_parts || view.bytes == max_bytes) break;
@@ -236,6 +246,16 @@ Body::View Body::view(uint64_t offset, iovec* parts, int max_parts, uint64_t max
     }
     at += chunk.used;
   }
+  return view;
+}
+
+Body::View Body::copy(const Reader* reader, uint64_t offset, char* to, uint64_t most) const {
+  constexpr int kParts = 64;
+  iovec parts[kParts];
+  std::lock_guard lock(mutex_);
+  if (reader->cut()) return {};
+  View view = view_locked(offset, parts, kParts, most);
+  for (int i = 0; i < view.parts; to += parts[i++].iov_len) std::memcpy(to, parts[i].iov_base, parts[i].iov_len);
   return view;
 }
 

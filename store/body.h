@@ -95,6 +95,8 @@ class Body final : public base::RefCounted {
   void attach_writer(Writer*);   // one at a time, until detach_writer(), complete() or fail()
   void detach_writer();
   void append(std::string_view bytes);
+  // The same without a copy: `data` is of malloc, `size` bytes, of which `used` are the body's. Takes ownership.
+  void append_owned(char* data, uint32_t size, uint32_t used);
   void complete(std::string trailers = {});
   void fail();
   // Bytes that may be appended now; 0 = wait for writer_woken(). Unlimited while retained.
@@ -115,6 +117,9 @@ class Body final : public base::RefCounted {
   };
   // Up to `max_parts` pieces from `offset` on, at most `max_bytes`. They stay valid until advance() or detach().
   View view(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
+  // Copies from `offset` on, up to `most` bytes, under the lock: safe while a cut may come at any moment. The view says
+  // how many; nothing for a reader that was cut.
+  View copy(const Reader*, uint64_t offset, char* to, uint64_t most) const;
   void advance(Reader*, uint64_t offset, int64_t now_ms);
   // Wakes the reader once when there are bytes past `offset` or the state changed. False = there are already.
   bool wait(Reader*, uint64_t offset);
@@ -131,6 +136,7 @@ class Body final : public base::RefCounted {
  private:
   struct Chunk { char* data; uint32_t size, used; };
   Chunk* space();
+  View view_locked(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
   void release_behind_readers();
   void wake_readers();
   void wake_writer();

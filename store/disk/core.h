@@ -1,0 +1,111 @@
+// What the threads of one directory share: its options, segments, table, index,
+// counters and health.
+//
+// Owned by Directory; lives longer than the threads. Any thread.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "store/disk/index.h"
+#include "store/disk/segment.h"
+#include "store/disk/table.h"
+
+namespace loligo::store::disk {
+
+inline int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The counters of the whole disk store, shared by its directories.
+class Tally {
+ public:
+  void add(uint64_t Disk::Counters::* counter, uint64_t n = 1) {
+    std::atomic_ref<uint64_t>(counters_.*counter).fetch_add(n, std::memory_order_relaxed);
+  }
+  Disk::Counters read() const;
+
+ private:
+  mutable Disk::Counters counters_;
+};
+
+// Whether the directory works. A full disk is waited for; a broken one is taken out of service with one line.
+class Health {
+ public:
+  Health(std::string path, Tally& tally) : path_(std::move(path)), tally_(tally) {}
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  bool may_write() const { return !failed() && now_ms() >= retry_at_ms_.load(std::memory_order_relaxed); }
+  bool full() const { return full_.load(std::memory_order_relaxed); }   // the last write found no space
+  void wrote();
+  void write_error(int error);    // negative errno
+  void did_read() { if (read_streak_.load(std::memory_order_relaxed)) read_streak_.store(0, std::memory_order_relaxed); }
+  void read_error(int error);
+  void fail(const std::string& why);
+
+  static constexpr unsigned kMostErrors = 8;   // one after the other
+  static constexpr int64_t kRetryFullMs = 1000, kRetryErrorMs = 100;
+
+ private:
+  const std::string path_;
+  Tally& tally_;
+  std::atomic<bool> failed_{false}, full_{false};
+  std::atomic<unsigned> read_streak_{0}, write_streak_{0};
+  std::atomic<int64_t> retry_at_ms_{0};
+};
+
+struct Core {
+  // What all directories share.
+  struct Shared {
+    DiskOptions options;
+    Tally tally;
+  };
+  Core(std::shared_ptr<Shared> shared, const DiskDirectoryOptions& options, Files& files);
+
+  const std::shared_ptr<Shared> shared;
+  const DiskOptions& all = shared->options;
+  const DiskDirectoryOptions& options;
+  Files& files;
+  Tally& tally = shared->tally;
+  Health health;
+  Segments segments;
+  Table table;
+
+  std::string index_path() const { return options.path + "/index"; }
+  // The index may be closed and opened again: hold what this returns only for one operation. Null: there is none now.
+  std::shared_ptr<Index> index() const;
+  void set_index(std::shared_ptr<Index>);
+
+  // ---- the start, in this order: opening, ready (the table may be asked, records appended), loaded ----
+  enum class Stage : uint8_t { opening, ready, loaded };
+  Stage stage() const { return stage_.load(std::memory_order_acquire); }
+  bool loading() const { return stage() != Stage::loaded; }
+  void set_stage(Stage);
+  bool wait_for(Stage);             // false: stopping
+  void stop();                      // ends all waits
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+  // Where appending goes on; none: in a new segment. Written before `ready`.
+  base::Ref<Segment> append_to;
+  // Brings what the index knows of the key into the table; then the table says all there is. Reads, on a slow path.
+  void load_key(const Key&);
+  // The index lists everything: only then may it say how far it goes.
+  std::atomic<bool> index_complete{false};
+
+  uint64_t used() const { return segments.bytes() + index_bytes.load(std::memory_order_relaxed); }
+  std::atomic<uint64_t> index_bytes{0};
+  uint32_t tick() const { return uint32_t(now_ms() / 1000 / Entry::kTickSeconds); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Index> index_;
+  std::atomic<Stage> stage_{Stage::opening};
+  std::atomic<bool> stopping_{false};
+};
+
+// An eighth of small directories, a sixty-fourth of usual ones; never more than a thousand files.
+uint64_t segment_bytes_for(uint64_t capacity);
+
+}  // namespace loligo::store::disk

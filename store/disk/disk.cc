@@ -1,0 +1,212 @@
+#include "store/disk/disk.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "store/disk/directory.h"
+
+namespace loligo::store {
+
+using disk::Core;
+using disk::Directory;
+using disk::Finder;
+
+namespace {
+
+// Outside, an id says which directory its object is in.
+constexpr unsigned kDirectoryShift = 58;
+constexpr size_t kMostDirectories = 64;
+constexpr uint64_t inner_id(uint64_t id) { return id & ((uint64_t(1) << kDirectoryShift) - 1); }
+
+}  // namespace
+
+struct Disk::Rooms {
+  std::shared_ptr<Core::Shared> shared;
+  std::vector<std::unique_ptr<Directory>> directories;
+  std::atomic<unsigned> next{0};
+
+  Directory* of(uint64_t id) const {
+    size_t n = id >> kDirectoryShift;
+    return n < directories.size() ? directories[n].get() : nullptr;
+  }
+  size_t choose(const Key&, uint64_t length);   // no directory: their number
+
+  // Ids are microseconds since 1970, or the next number: they grow over restarts, and the newest is the greatest.
+  std::atomic<uint64_t> last_id{0};
+  uint64_t new_id() {
+    uint64_t last = last_id.load(std::memory_order_relaxed), id;
+    do id = std::max(last + 1, uint64_t(base::wall_now_microseconds()));
+    while (!last_id.compare_exchange_weak(last, id, std::memory_order_relaxed));
+    return inner_id(id);
+  }
+};
+
+std::unique_ptr<Disk> Disk::open(DiskOptions options, Files& files, std::vector<std::string>& failures) {
+  auto rooms = std::make_unique<Rooms>();
+  rooms->shared = std::make_shared<Core::Shared>();
+  rooms->shared->options = std::move(options);
+  for (const DiskDirectoryOptions& d : rooms->shared->options.directories) {
+    std::string failure;
+    if (rooms->directories.size() == kMostDirectories) failure = "cache_dir " + d.path + ": too many";
+    else if (auto directory = Directory::open(rooms->shared, d, files, failure)) rooms->directories.push_back(std::move(directory));
+    if (!failure.empty()) failures.push_back(std::move(failure));
+  }
+  return std::unique_ptr<Disk>(new Disk(std::move(rooms)));
+}
+
+Disk::Disk(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
+Disk::~Disk() = default;
+
+// ---- finding -------------------------------------------------------------------
+
+bool Disk::may_have(const Key& key) const {
+  for (auto& d : rooms_->directories)
+    if (!d->core().health.failed() && d->finder().may_have(key)) return true;
+  return false;
+}
+
+bool Disk::find(const Key& key, uint64_t memory_limit, Match match, Found& now, Done later) {
+  disk::Tally& tally = rooms_->shared->tally;
+  tally.add(&Counters::finds);
+  now = {};
+  bool other_variant = false;
+  for (size_t n = 0; n < rooms_->directories.size(); ++n) {
+    Directory& d = *rooms_->directories[n];
+    if (!d.finder().may_have(key)) continue;
+    if (d.finder().find(key, memory_limit, match, true, now) == Finder::Answer::again) {
+      // This directory and those behind it are asked on a thread that may wait.
+      auto done = std::make_shared<Done>(std::move(later));
+      std::function<void()> job = [this, n, key, memory_limit, match = std::move(match), done, other_variant] {
+        Found found;
+        bool other = other_variant;
+        for (size_t i = n; i < rooms_->directories.size() && !found; ++i) {
+          Directory& d = *rooms_->directories[i];
+          if (!d.finder().may_have(key)) continue;
+          rooms_->shared->tally.add(&Counters::pool_reads);
+          d.finder().find(key, memory_limit, match, false, found);
+          if (found) found.id |= uint64_t(i) << kDirectoryShift;
+          other |= found.other_variant;
+        }
+        found.other_variant = other && !found;
+        if (found) rooms_->shared->tally.add(&Counters::found);
+        (*done)(std::move(found));
+      };
+      if (d.pool().post(job)) return false;
+      now = {};   // too many wait already
+      return true;
+    }
+    if (now) {
+      now.id |= uint64_t(n) << kDirectoryShift;
+      tally.add(&Counters::found);
+      tally.add(&Counters::found_now);
+      return true;
+    }
+    other_variant |= now.other_variant;
+  }
+  now.other_variant = other_variant;
+  return true;
+}
+
+// ---- storing -------------------------------------------------------------------
+
+// Where the key is already; else by the configured rule.
+size_t Disk::Rooms::choose(const Key& key, uint64_t length) {
+  size_t none = directories.size(), best = none;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    if (!directories[i]->takes(length)) continue;
+    if (directories.size() == 1 || directories[i]->core().table.contains(key)) return i;
+    if (best == none || directories[i]->load() < directories[best]->load()) best = i;
+  }
+  if (!shared->options.round_robin) return best;
+  unsigned from = next.fetch_add(1, std::memory_order_relaxed);
+  for (size_t i = 0; i < directories.size(); ++i)
+    if (size_t n = (from + i) % directories.size(); directories[n]->takes(length)) return n;
+  return none;
+}
+
+uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Ref<Body> body, uint64_t expected) {
+  uint64_t length = body->state() == Body::State::complete ? body->length() : expected;
+  size_t n = rooms_->choose(key, length);
+  uint64_t id = rooms_->new_id();
+  Directory* chosen = n < rooms_->directories.size() ? rooms_->directories[n].get() : nullptr;
+  if (!chosen) rooms_->shared->tally.add(&Counters::not_stored_limits);
+  bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected);
+  // A key lives in one directory.
+  for (auto& d : rooms_->directories) {
+    if (d.get() == chosen) continue;
+    if (!taken) d->writer().erase_replaced(key, variant);
+    else if (d->finder().may_have(key) || d->writer().has_pending(key)) d->writer().erase(key, std::function<void(unsigned)>());
+  }
+  return taken ? id | uint64_t(n) << kDirectoryShift : 0;
+}
+
+bool Disk::rehead(const Key& key, uint64_t id, std::string head) {
+  Directory* d = rooms_->of(id);
+  return d && d->writer().rehead(key, inner_id(id), std::move(head));
+}
+
+// ---- removing ------------------------------------------------------------------
+
+void Disk::erase(const Key& key, std::function<void(unsigned)> durable) {
+  struct Sum {
+    std::atomic<unsigned> count{0}, open{1};
+    std::function<void(unsigned)> durable;
+    void add(unsigned n) {
+      count += n;
+      if (--open == 0 && durable) durable(count);
+    }
+  };
+  auto sum = std::make_shared<Sum>();
+  sum->durable = std::move(durable);
+  bool any = false;
+  for (auto& d : rooms_->directories) {
+    ++sum->open;
+    if (d->writer().erase(key, [sum](unsigned n) { sum->add(n); })) any = true;
+    else --sum->open;
+  }
+  if (any || !sum->durable) return sum->add(0);
+  // Nothing to wait for; yet the answer comes on a thread of the store.
+  std::function<void()> job = [sum] { sum->add(0); };
+  if (rooms_->directories.empty() || !rooms_->directories[0]->pool().post(job)) job();
+}
+
+void Disk::erase(const Key& key, uint64_t id) {
+  if (Directory* d = rooms_->of(id)) d->writer().erase(key, inner_id(id));
+}
+
+// ---- telling -------------------------------------------------------------------
+
+std::vector<Disk::DirectoryState> Disk::directories() const {
+  std::vector<DirectoryState> states;
+  for (auto& d : rooms_->directories) states.push_back(d->state());
+  return states;
+}
+
+Disk::Counters Disk::counters() const { return rooms_->shared->tally.read(); }
+
+uint64_t Disk::objects() const {
+  uint64_t n = 0;
+  for (auto& d : rooms_->directories) n += d->core().table.objects();
+  return n;
+}
+
+// The cursor: directory, shard, position in it. What changes meanwhile may be missed or seen twice.
+bool Disk::list(uint64_t& cursor, unsigned most, std::vector<Listed>& out) const {
+  unsigned directory = unsigned(cursor >> 48), shard = unsigned(cursor >> 40 & 255);
+  uint64_t at = cursor & ((uint64_t(1) << 40) - 1);
+  std::vector<disk::Entry> some;
+  while (directory < rooms_->directories.size() && some.empty()) {
+    const disk::Table& table = rooms_->directories[directory]->core().table;
+    table.copy_from(shard, uint32_t(at), most, some);
+    at += some.size();
+    if (!some.empty()) break;
+    at = 0;
+    if (++shard == disk::Table::kShards) shard = 0, ++directory;
+  }
+  for (const disk::Entry& e : some)
+    out.push_back({e.key(), e.id() | uint64_t(directory) << kDirectoryShift, e.bytes(), directory, e.place.segment, e.place.offset()});
+  cursor = uint64_t(directory) << 48 | uint64_t(shard) << 40 | at;
+  return !some.empty();
+}
+
+}  // namespace loligo::store

@@ -1,0 +1,169 @@
+#include "store/disk/index_env.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace loligo::store::disk {
+
+namespace {
+
+using leveldb::Slice;
+using leveldb::Status;
+
+Status status_of(const std::string& name, int64_t error) {
+  if (error == -ENOENT) return Status::NotFound(name, std::strerror(ENOENT));
+  return Status::IOError(name, std::strerror(int(-error)));
+}
+
+class Sequential final : public leveldb::SequentialFile {
+ public:
+  Sequential(std::string name, base::Ref<File> file) : name_(std::move(name)), file_(std::move(file)) {}
+  Status Read(size_t n, Slice* result, char* scratch) override {
+    int64_t got = file_->read(scratch, n, at_, false);
+    if (got < 0) return status_of(name_, got);
+    at_ += uint64_t(got);
+    *result = Slice(scratch, size_t(got));
+    return Status::OK();
+  }
+  Status Skip(uint64_t n) override {
+    at_ += n;
+    return Status::OK();
+  }
+
+ private:
+  std::string name_;
+  base::Ref<File> file_;
+  uint64_t at_ = 0;
+};
+
+class RandomAccess final : public leveldb::RandomAccessFile {
+ public:
+  RandomAccess(std::string name, base::Ref<File> file) : name_(std::move(name)), file_(std::move(file)) {}
+  Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const override {
+    int64_t got = file_->read(scratch, n, offset, false);
+    if (got < 0) return status_of(name_, got);
+    *result = Slice(scratch, size_t(got));
+    return Status::OK();
+  }
+
+ private:
+  std::string name_;
+  base::Ref<File> file_;
+};
+
+class Writable final : public leveldb::WritableFile {
+ public:
+  Writable(Files& files, std::string name, base::Ref<File> file, uint64_t at) : files_(files), name_(std::move(name)), file_(std::move(file)), at_(at) {}
+  ~Writable() override { Flush(); }
+  Status Append(const Slice& data) override {
+    buffer_.append(data.data(), data.size());
+    return buffer_.size() < kBufferBytes ? Status::OK() : Flush();
+  }
+  Status Close() override {
+    Status status = file_ ? Flush() : Status::OK();
+    file_.reset();
+    return status;
+  }
+  Status Flush() override {
+    if (buffer_.empty() || !file_) return Status::OK();
+    iovec part{buffer_.data(), buffer_.size()};
+    int64_t n = file_->write(&part, 1, at_);
+    if (n < 0) return status_of(name_, n);   // what was written in part is written again
+    at_ += buffer_.size();
+    buffer_.clear();
+    return Status::OK();
+  }
+  Status Sync() override {
+    // A manifest names files that must not be lost with the directory's entries.
+    size_t slash = name_.rfind('/');
+    if (name_.find("MANIFEST", slash) != std::string::npos)
+      if (int error = files_.sync_directory(name_.substr(0, slash))) return status_of(name_, error);
+    if (Status status = Flush(); !status.ok()) return status;
+    int error = file_->sync();
+    return error ? status_of(name_, error) : Status::OK();
+  }
+
+ private:
+  static constexpr size_t kBufferBytes = 64 << 10;
+  Files& files_;
+  std::string name_;
+  base::Ref<File> file_;
+  uint64_t at_;
+  std::string buffer_;
+};
+
+class Lock final : public leveldb::FileLock {};   // the directory is locked as a whole
+
+class Silent final : public leveldb::Logger {
+ public:
+  void Logv(const char*, va_list) override {}
+};
+
+class IndexEnv final : public leveldb::EnvWrapper {
+ public:
+  explicit IndexEnv(Files& files) : EnvWrapper(leveldb::Env::Default()), files_(files) {}
+
+  Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override {
+    return opened<Sequential>(name, OpenMode::read, result);
+  }
+  Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override {
+    return opened<RandomAccess>(name, OpenMode::read, result);
+  }
+  Status NewWritableFile(const std::string& name, leveldb::WritableFile** result) override { return writable(name, OpenMode::create, result); }
+  Status NewAppendableFile(const std::string& name, leveldb::WritableFile** result) override { return writable(name, OpenMode::write, result); }
+  bool FileExists(const std::string& name) override { return files_.size(name) >= 0; }
+  Status GetChildren(const std::string& directory, std::vector<std::string>* names) override {
+    int error = files_.list(directory, *names);
+    return error ? status_of(directory, error) : Status::OK();
+  }
+  Status RemoveFile(const std::string& name) override { return done(name, files_.remove(name)); }
+  Status CreateDir(const std::string& name) override { return done(name, files_.make_directory(name)); }
+  Status RemoveDir(const std::string& name) override { return done(name, files_.remove(name)); }
+  Status GetFileSize(const std::string& name, uint64_t* size) override {
+    int64_t n = files_.size(name);
+    *size = n < 0 ? 0 : uint64_t(n);
+    return done(name, n);
+  }
+  Status RenameFile(const std::string& from, const std::string& to) override { return done(from, files_.rename(from, to)); }
+  Status LockFile(const std::string&, leveldb::FileLock** lock) override {
+    *lock = new Lock;
+    return Status::OK();
+  }
+  Status UnlockFile(leveldb::FileLock* lock) override {
+    delete lock;
+    return Status::OK();
+  }
+  Status NewLogger(const std::string&, leveldb::Logger** logger) override {
+    *logger = new Silent;
+    return Status::OK();
+  }
+
+ private:
+  static Status done(const std::string& name, int64_t error) { return error < 0 ? status_of(name, error) : Status::OK(); }
+  template <class F, class Base> Status opened(const std::string& name, OpenMode mode, Base** result) {
+    int error = 0;
+    base::Ref<File> file = files_.open(name, mode, error);
+    *result = file ? new F(name, std::move(file)) : nullptr;
+    return done(name, error);
+  }
+  Status writable(const std::string& name, OpenMode mode, leveldb::WritableFile** result) {
+    int error = 0;
+    *result = nullptr;
+    base::Ref<File> file = files_.open(name, mode, error);
+    if (!file && error == -ENOENT) file = files_.open(name, OpenMode::create, error);
+    if (!file) return status_of(name, error);
+    int64_t size = mode == OpenMode::create ? 0 : file->size();
+    if (size < 0) return status_of(name, size);
+    *result = new Writable(files_, name, std::move(file), uint64_t(size));
+    return Status::OK();
+  }
+
+  Files& files_;
+};
+
+}  // namespace
+
+std::unique_ptr<leveldb::Env> make_index_env(Files& files) { return std::make_unique<IndexEnv>(files); }
+
+}  // namespace loligo::store::disk

@@ -1,0 +1,56 @@
+// An object on its way to the disk: a reader of its body that no client waits for.
+//
+// Made by store() on any thread; from ready() on the writer's thread works on it.
+// Lives in the writer's list of pending objects until it is written or given up.
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "store/disk/core.h"
+
+namespace loligo::store::disk {
+
+class Pending;
+
+class PendingOwner {
+ public:
+  virtual void ready(Pending&) = 0;   // under the body's lock: only notes it
+
+ protected:
+  ~PendingOwner() = default;
+};
+
+class Pending final : public base::RefCounted, public Reader {
+ public:
+  Pending(PendingOwner& owner, const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected)
+      : Reader(true), key(key), variant(variant), id(id), body(std::move(body)), expected(expected), head(std::move(head)), owner_(owner) {}
+  void woken() override { owner_.ready(*this); }
+
+  const Key key;
+  const Variant variant;
+  const uint64_t id;
+  const base::Ref<Body> body;
+  const uint64_t expected;
+  std::atomic<bool> cancelled{false};   // erased, or a newer one takes its place
+  // A 304 may come while it waits. Both under the lock of the writer's list; once taken the head does not change.
+  std::string head;
+  bool head_taken = false;
+
+  // The writer's.
+  bool queued = false;          // under the queue's lock
+  uint64_t charged = 0;         // bytes of the queue
+  bool streams = false;         // it is larger than a record, or its body lets its beginning go
+  uint64_t taken = 0;           // bytes of the body
+  std::unique_ptr<char[]> block;   // of a stream: what becomes the next extent
+  uint32_t block_bytes = 0;
+  uint64_t disk_bytes = 0;
+  bool ended = false;
+  std::atomic<uint32_t> first_segment{0};
+  std::vector<Extent> extents;
+
+ private:
+  PendingOwner& owner_;
+};
+
+}  // namespace loligo::store::disk

@@ -1,0 +1,134 @@
+// The one writer of a directory: takes objects whose bodies are there, removals,
+// new heads and what is carried over, in the order they came, appends records,
+// and then changes the table. Bytes first, index second.
+//
+// store(), rehead(), erase(): any thread, none waits for the disk.
+#pragma once
+#include <boost/unordered/unordered_map.hpp>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "store/disk/appender.h"
+#include "store/disk/pending.h"
+#include "store/disk/syncer.h"
+
+namespace loligo::store::disk {
+
+// A record on its way from an old segment to the newest.
+struct Carried {
+  RecordHeader header;
+  std::string head, data;
+  Place from;               // object and head: the place the entry must still have
+  uint64_t object_bytes = 0;
+  bool keep_uses = false;
+  Place to;                 // where it stands now; no segment: it was not written
+};
+
+class Writer final : private PendingOwner {
+ public:
+  Writer(Core& core, Syncer& syncer) : core_(core), syncer_(syncer), appender_(core) {}
+  ~Writer() { stop(); }
+  void start();
+  void stop();      // writes what is ready, within a second or so
+
+  // As Disk's; `id` is new.
+  bool store(const Key&, Variant, uint64_t id, std::string head, base::Ref<Body>, uint64_t expected);
+  // What an object of this variant takes the place of has gone, although that object is not stored.
+  void erase_replaced(const Key&, Variant);
+  bool rehead(const Key&, uint64_t id, std::string head);
+  // `durable` hears the number removed. False: there is nothing, and it will not be called.
+  bool erase(const Key&, std::function<void(unsigned)> durable);
+  void erase(const Key&, uint64_t id);
+  // Found damaged at this place.
+  void drop(const Key&, uint64_t id, Place);
+  // Waits until all are written. False: stopping.
+  bool carry(std::vector<Carried>&);
+  uint64_t queued_bytes() const { return queued_bytes_.load(std::memory_order_relaxed); }
+  bool has_pending(const Key&) const;
+  // Bodies under way whose first records lie in a segment that goes.
+  void give_up_in(uint32_t segment);
+
+ private:
+  struct Operation {
+    enum class Kind : uint8_t { store, erase_key, erase_id, erase_replaced, rehead, carry } kind;
+    Key key;
+    uint64_t id = 0;
+    Variant variant;
+    unsigned count = 0;
+    bool ask_index = false;       // erase_key: what the index lists has gone as well, and is counted
+    std::string head;
+    std::function<void(unsigned)> durable;
+    base::Ref<Pending> pending;
+    std::vector<Carried>* carried = nullptr;
+    std::function<void()> done;
+  };
+  // What is to be done once its record is written.
+  struct Written {
+    Operation::Kind kind;
+    Entry entry;
+    Place from;
+    base::Ref<Pending> pending;
+    Carried* carried = nullptr;
+    std::unique_ptr<Operation> operation;
+  };
+
+  void ready(Pending&) override;
+  void push(Operation);
+  void run();
+  void work(Operation&);
+  void look_at_all_pending();
+
+  // writer_store.cc: objects and their bodies
+  void work_on(Pending&);
+  void write_object(Pending&, const iovec* parts, int n, uint64_t bytes);
+  void write_whole(Pending&);
+  void stream(Pending&);
+  bool write_extent(Pending&);
+  void end_stream(Pending&);
+  void committed(Written&);
+  const std::string& take_head(Pending&);
+  bool accept(const Key&, Variant, const base::Ref<Pending>&);
+  void erase_replaced_in_table(const Key&, Variant);
+  void give_up(Pending&);
+  void finish(Pending&);
+  bool within_limits(uint64_t length) const;
+  bool space_for(uint64_t bytes) const;
+
+  // writer.cc: everything else
+  void write_erase(std::unique_ptr<Operation>);
+  void write_rehead(Operation&);
+  void write_carried(Carried&);
+  std::optional<Place> append(RecordHeader&, std::string_view head, const iovec* data, int parts, Written);
+  bool flush();
+  void commit(Written&);
+  void failed(Written&);
+  void changed(const Key& key, Variant variant) { names_.push_back({key, variant}); }
+
+  static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
+  static constexpr int64_t kTickMs = 100, kStopMs = 1000;
+
+  Core& core_;
+  Syncer& syncer_;
+  Appender appender_;
+
+  mutable std::mutex pending_mutex_;   // also held while the table changes for what is pending: see committed()
+  boost::unordered_multimap<Key, base::Ref<Pending>, KeyHash> pending_;
+
+  mutable std::mutex queue_mutex_;
+  std::condition_variable wake_;
+  std::deque<Operation> queue_;
+  bool stop_ = false;
+  std::atomic<uint64_t> queued_bytes_{0};
+
+  // The thread's own.
+  std::vector<Written> batch_;
+  std::vector<Index::Name> names_;
+  std::deque<std::unique_ptr<Operation>> unwritten_;   // removals that the disk did not take yet: they go first
+  std::thread thread_;
+};
+
+}  // namespace loligo::store::disk
