@@ -17,6 +17,14 @@ bool PeerState::connect_failed(int limit) {
   return alive.exchange(false);
 }
 
+// Two workers at once may lose one of their values: it is an average.
+void PeerState::connect_took(int64_t us) {
+  constexpr int64_t kWeight = 8;
+  us = std::max<int64_t>(us, 1);
+  int64_t before = rtt_us.load(std::memory_order_relaxed);
+  rtt_us.store(before == 0 ? us : std::max<int64_t>(before + (us - before) / kWeight, 1), std::memory_order_relaxed);
+}
+
 std::shared_ptr<PeerState> PeerRegistry::find_or_make(const Peer& peer) {
   std::string identity = fmt::format("{}|{}:{}", peer.name, peer.host, peer.http_port);
   std::lock_guard lock(mutex_);

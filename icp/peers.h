@@ -25,12 +25,14 @@ struct PeerState {
   std::atomic<int64_t> last_probe_ms{0};    // steady
   std::atomic<int> open_connections{0};
   std::atomic<uint64_t> keepalives_asked{0}, keepalives_granted{0};   // requests, and replies that left the connection open
+  std::atomic<int64_t> rtt_us{0};           // how long TCP takes to connect, a moving average; 0 = not known
   std::atomic<uint64_t> fetches{0}, rounds{0}, connect_failures{0}, revivals{0};
   std::atomic<int64_t> last_failure_wall{0}, last_success_wall{0};
 
   // A connection attempt ended. True when that changed alive (worth a log line).
   bool connected();
   bool connect_failed(int limit);
+  void connect_took(int64_t us);
 };
 
 struct PeerEntry {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/event_log.h"
 #include "http/date.h"
@@ -38,6 +39,30 @@ void ManagerRoom::Marks::see(uint64_t now_in_use, uint64_t now_idle, int64_t now
 void ManagerRoom::settings_changed() { manager_->set_settings(service_.settings_.mgr); }
 
 // ---- asking --------------------------------------------------------------------
+
+std::function<void(client::ManagerReply)> ManagerQuestions::add(std::function<void(client::ManagerReply)> done) {
+  auto question = std::make_shared<Question>(Question{std::move(done), loop_.now_ms() + kDeadlineMs});
+  open_.push_back(question);
+  return [question, loop = &loop_](client::ManagerReply reply) {
+    auto shared = std::make_shared<client::ManagerReply>(std::move(reply));
+    loop->post([question, shared] {
+      if (auto done = std::exchange(question->done, nullptr)) done(std::move(*shared));
+    });
+  };
+}
+
+void ManagerQuestions::tick() {
+  for (auto& question : open_) {
+    if (!question->done || loop_.now_ms() < question->deadline_ms) continue;
+    base::log_event(base::Section::manager, 1, "WARNING: a page of the manager was not answered within {} seconds: a worker hangs", kDeadlineMs / 1000);
+    client::ManagerReply late;
+    late.status = 503;
+    late.fields = "Content-Type: text/plain\r\nCache-Control: no-store\r\n";
+    late.body = "A worker did not answer in time.\n";
+    std::exchange(question->done, nullptr)(std::move(late));
+  }
+  std::erase_if(open_, [](auto& question) { return !question->done; });
+}
 
 void ManagerRoom::ask(client::ManagerRequest request, std::function<void(client::ManagerReply)> done) {
   struct Round {
@@ -142,6 +167,7 @@ std::vector<mgr::PeerRow> ManagerRoom::peers() const {
     row.fetches = e.state->fetches.load();
     row.keepalives_asked = e.state->keepalives_asked.load();
     row.keepalives_granted = e.state->keepalives_granted.load();
+    row.rtt_ms = int((e.state->rtt_us.load() + 500) / 1000);
     row.open_connections = uint64_t(std::max(e.state->open_connections.load(), 0));
     if (int64_t failed = e.state->last_failure_wall.load()) row.last_failure_seconds = now - failed;
     out.push_back(std::move(row));

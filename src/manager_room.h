@@ -13,6 +13,25 @@
 
 namespace loligo {
 
+// The questions that one worker has put to the manager, each with a deadline: a worker that hangs must not keep the
+// client of another one waiting. The worker's thread only.
+class ManagerQuestions {
+ public:
+  static constexpr int64_t kDeadlineMs = 10'000;
+  explicit ManagerQuestions(net::Loop& loop) : loop_(loop) {}
+  // Wraps a question's `done`: what it returns may be called on any thread, and calls `done` on this one, once.
+  std::function<void(client::ManagerReply)> add(std::function<void(client::ManagerReply)> done);
+  void tick();   // about once a second
+
+ private:
+  struct Question {
+    std::function<void(client::ManagerReply)> done;
+    int64_t deadline_ms;
+  };
+  net::Loop& loop_;
+  std::vector<std::shared_ptr<Question>> open_;
+};
+
 class ManagerRoom {
  public:
   explicit ManagerRoom(Service&);

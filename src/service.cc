@@ -169,10 +169,12 @@ int Service::run(Readiness& readiness) {
   manager_ = std::make_unique<ManagerRoom>(*this);
   for (auto& w : workers_) {
     WorkerThread* worker = w.get();
-    worker->worker.manager = [this](client::ManagerRequest request, std::function<void(client::ManagerReply)> done) {
-      manager_->ask(std::move(request), std::move(done));
+    auto questions = std::make_shared<ManagerQuestions>(worker->loop);
+    worker->worker.manager = [this, questions](client::ManagerRequest request, std::function<void(client::ManagerReply)> done) {
+      manager_->ask(std::move(request), questions->add(std::move(done)));
     };
-    worker->second.call = [this, worker] {
+    worker->second.call = [this, worker, questions] {
+      questions->tick();
       worker->log.flush();
       worker->worker.end_old_connections();
       sample_gauges(*worker);
@@ -193,9 +195,9 @@ int Service::run(Readiness& readiness) {
     while (w->worker.connections) w->worker.connections->close_now();
     w->log.flush();
   }
-  log_event(Section::main, 1, "Loligo: exiting normally");
-  writer_.stop();
-  return 0;
+  log_event(Section::main, 1, "Loligo: exiting {}", exit_code_ == 0 ? "normally" : "after a fatal error");
+  writer_.stop(exit_code_ == 0 ? std::chrono::milliseconds(5000) : std::chrono::milliseconds(500));
+  return exit_code_;
 }
 
 void Service::announce() const {
@@ -222,6 +224,11 @@ void Service::feed_process_counters() {
 
 void Service::every_second() {
   feed_process_counters();
+  if (std::string why = writer_.fatal(); exit_code_ == 0 && !why.empty()) {
+    log_event(Section::log, 0, "FATAL: access_log on-error=die: {}", why);
+    exit_code_ = 1;
+    stop(true);
+  }
   manager_->tick();
   workers_[0]->upstream.probe_dead_peers();
   if (stopping_) check_stopped();

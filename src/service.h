@@ -85,6 +85,7 @@ class Service {
   std::unique_ptr<SignalWatcher> signal_watcher_;
   std::thread loader_;            // reads a new configuration while the workers serve
   bool loading_ = false, again_ = false, stopping_ = false;
+  int exit_code_ = 0;
   int64_t stop_deadline_ms_ = 0;
   uint64_t page_faults_ = 0, lines_written_ = 0, lines_dropped_ = 0;   // as counted so far
   base::WallMicroseconds started_wall_us_ = 0;

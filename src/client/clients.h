@@ -24,7 +24,6 @@ struct ClientRow {
   base::Counter requests;
   std::array<base::Counter, kResultTags> by_tag;
   base::Counter bytes_out, hit_bytes_out;
-  base::WallSeconds last_seen = 0;
 };
 
 // Connections open by address, over all workers: only where rules ask for it (maxconn) or client_db shows it.

@@ -97,6 +97,8 @@ class Transaction final : server::FetchOwner {
   void append_common(std::string& tail, const cache::Response*, bool from_cache, int64_t age);
   void append_connection(std::string& tail);
   std::string_view reply_lines(const cache::Response&, bool from_cache, std::string& filtered);
+  std::string filtered_own(const std::string& text);
+  void pass_lines(std::string_view lines, std::string& out);
   void filtered_head(const cache::Response&, bool from_cache, std::string& out);
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
   void failure_page(server::FetchError, std::string_view detail, int system_error);

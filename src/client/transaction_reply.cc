@@ -1,6 +1,8 @@
 // Answers: from a response (whole, not modified, a range), or of our own.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/event_log.h"
 #include "base/text.h"
 #include "client/reason.h"
@@ -267,6 +269,28 @@ bool Transaction::answer_range(const cache::ResponseRef& response, bool from_cac
 
 // ---- answers of our own ------------------------------------------------------
 
+// reply_header_* hold for our own pages too, as Squid's do. What frames the message stands behind and stays.
+std::string Transaction::filtered_own(const std::string& text) {
+  size_t first = text.find("\r\n") + 2;
+  std::string out = text.substr(0, first);
+  facts_.status = status_;
+  const http::Head* before = std::exchange(facts_.reply, nullptr);   // the reply that was denied is not this one
+  pass_lines(std::string_view(text).substr(first), out);
+  facts_.reply = before;
+  return out;
+}
+
+void Transaction::pass_lines(std::string_view lines, std::string& out) {
+  const HeaderRules& rules = snapshot_->reply_headers;
+  for_each_line(lines, [&](std::string_view line) {
+    std::string_view name = line.substr(0, line.find(':'));
+    const std::string* replacement = nullptr;
+    if (rules.passes(http::field_id(name), name, facts_, &replacement)) out.append(line).append("\r\n");
+    else if (replacement) out.append(name).append(": ").append(*replacement).append("\r\n");
+  });
+  rules.append_additions(facts_, out, [this](log::Record& record) { describe_for_fields(record); });
+}
+
 void Transaction::simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type) {
   status_ = status;
   char date[http::kDateLength];
@@ -281,6 +305,7 @@ void Transaction::simple_answer(int status, std::string_view reason, std::string
       if (base::istarts_with(line, "Content-Type:")) own_content_type_ = base::trim_ows(line.substr(13));
     });
   content_type_ = own_content_type_;
+  if (!snapshot_->reply_headers.empty() && facts_filled_) text = filtered_own(text);
   std::string& tail = worker_->text;
   tail.clear();
   tail.append("Content-Length: ");

@@ -71,7 +71,7 @@ void Transaction::describe_for_fields(log::Record& r) const {
   r.local = connection_->local();
   r.listening_port_name = connection_->port().name;
   record_request(r);
-  r.status = response_ ? response_->status : 0;
+  r.status = response_ ? response_->status : status_;
   r.tag = tag_;
 }
 

@@ -27,6 +27,7 @@ LogPlanPtr AccessLog::plan(const Settings& settings, std::vector<std::string>& f
                        .outlet = 0, .format = setting.format};
     if (!line.ends) {
       DestinationOptions options{.sink = {.pack_datagrams = settings.buffered_logs}, .rotate = setting.rotate};
+      for (const AccessLogSetting& other : settings.access_logs) options.die = options.die || (other.die && other.target.place == setting.target.place);
       std::string why;
       DestinationPtr destination = writer_.open(setting.target, options, why);
       if (!why.empty()) failures.push_back("cannot open access log " + why);

@@ -102,9 +102,10 @@ void set_buffer_size(AccessLogSetting& log, std::string_view value, const Option
   log.buffer_bytes = size_t(std::min(*number * scale, kMost));
 }
 
-// A full or failing log loses lines, counted; it never stops the proxy, whatever stands here.
-void set_on_error(AccessLogSetting&, std::string_view value, const OptionContext& c) {
-  if (value != "die" && value != "drop") c.error(fmt::format("on-error={} is unknown", value), "on-error=drop");
+// Squid's default is die. Here a full or failing log loses lines, counted, unless the file asks for the end itself.
+void set_on_error(AccessLogSetting& log, std::string_view value, const OptionContext& c) {
+  if (value != "die" && value != "drop") return c.error(fmt::format("on-error={} is unknown", value), "on-error=drop");
+  log.die = value == "die";
 }
 
 void set_rotate(AccessLogSetting& log, std::string_view value, const OptionContext& c) {
@@ -205,12 +206,12 @@ void dump_netmask(const Directive& self, const void* settings, std::string& out)
 }
 
 constexpr Directive kDirectives[] = {
-    config::custom("access_log cache_access_log", "place [logformat=name] [buffer-size=size] [on-error=drop] [rotate=N] [[!]acl ...] | none [[!]acl ...]",
+    config::custom("access_log cache_access_log", "place [logformat=name] [buffer-size=size] [on-error=die|drop] [rotate=N] [[!]acl ...] | none [[!]acl ...]",
                    "daemon:<localstatedir>/log/loligo/access.log squid",
                    "Where requests are logged. All lines whose acls match write, each in its own format; a matching 'none' ends the list. "
                    "Places: stdio:FILE and daemon:FILE (the same here: one thread writes), syslog:FACILITY.PRIORITY, udp://HOST:PORT, "
                    "tcp://HOST:PORT. The format may also stand alone as the second word. A log that cannot keep up loses whole lines, "
-                   "which are counted; it never delays a request, whatever on-error says.",
+                   "which are counted; it never delays a request. With on-error=die the process ends instead: when a file cannot be written, or a line is lost.",
                    parse_access_log, dump_access_log, true, config::WordStyle::rule),
     config::custom("logformat", "name definition", "none",
                    "Defines a format for access_log: text with codes, %[encoding][-][[0]width][.max][{argument}]code. Encodings: \" quoted, "

@@ -82,9 +82,11 @@ BOOST_AUTO_TEST_CASE(access_log_lines) {
 BOOST_AUTO_TEST_CASE(options_of_access_log) {
   Loaded l;
   l.add("access_log", "/a buffer-size=128KB rotate=3");
-  l.add("access_log", "/b buffer-size=0");
+  l.add("access_log", "/b buffer-size=0 on-error=die");
   BOOST_TEST(l.settings.access_logs[0].buffer_bytes == 128u * 1024);
   BOOST_TEST(l.settings.access_logs[0].rotate == 3);
+  BOOST_TEST(!l.settings.access_logs[0].die);
+  BOOST_TEST(l.settings.access_logs[1].die);
   BOOST_TEST(l.settings.access_logs[1].buffer_bytes == 0u);
   BOOST_TEST(l.settings.access_logs[1].rotate == -1);
   BOOST_TEST(parse_target("syslog:LOG_LOCAL4|LOG_NOTICE", l.settings.access_logs[0].format_name)->priority == (20 << 3 | 5));

@@ -57,6 +57,7 @@ DestinationPtr Writer::open(const Target& target, const DestinationOptions& opti
   for (const DestinationPtr& known : destinations_)
     if (known->target_.place == target.place && known->target_.kind == target.kind) {
       known->options_.rotate = options.rotate;
+      known->options_.die = options.die;
       return known;
     }
   lock.unlock();
@@ -137,6 +138,18 @@ bool Writer::drain(std::chrono::milliseconds patience) {
 
 void Writer::count_dropped(const Destination& destination, uint64_t lines) {
   if (destination.options_.access_log) counters_.lines_dropped.fetch_add(lines, std::memory_order_relaxed);
+  if (destination.options_.die && lines > 0) note_fatal(destination.target_.place + ": lines were lost");
+}
+
+void Writer::note_fatal(const std::string& why) {
+  std::lock_guard lock(fatal_mutex_);
+  if (!has_fatal_.exchange(true)) fatal_ = why;
+}
+
+std::string Writer::fatal() const {
+  if (!has_fatal_.load(std::memory_order_relaxed)) return {};
+  std::lock_guard lock(fatal_mutex_);
+  return fatal_;
 }
 
 void Writer::recycle(Buffer&& buffer) {
@@ -249,6 +262,7 @@ Writer::Step Writer::fail(Destination& d, const std::string& why) {
   d.back_off_ = first ? limits_.shortest_back_off : std::min(d.back_off_ * 2, limits_.longest_back_off);
   d.failing_ = true;
   d.retry_at_ = Clock::now() + d.back_off_;
+  if (d.options_.die && d.target_.kind == Target::Kind::file) note_fatal(why);   // a collector may come back before a line is lost
   if (first) base::log_event(base::Section::log, 0, "Cannot log to {}; lines are dropped when too many wait", why);
   return Step::failed;
 }

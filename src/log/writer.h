@@ -38,6 +38,7 @@ struct DestinationOptions {
   SinkOptions sink;
   int rotate = -1;          // -1 = what the rotation says
   bool access_log = true;   // counts in LogCounters' lines
+  bool die = false;         // a line that is lost, or a file that cannot be written, is fatal()
 };
 
 // A place that lines go to; shared by all who write there, also across a reconfigure.
@@ -95,6 +96,8 @@ class Writer {
   bool drain(std::chrono::milliseconds patience);
 
   const LogCounters& counters() const { return counters_; }
+  // Why the process shall end (on-error=die), or empty. The owner asks now and then.
+  std::string fatal() const;
 
  private:
   enum class Step { idle, waiting, failed };
@@ -109,12 +112,16 @@ class Writer {
   Step fail(Destination&, const std::string& why);
   void drop_all(Destination&);
   void count_dropped(const Destination&, uint64_t lines);
+  void note_fatal(const std::string& why);
   void recycle(Buffer&&);
 
   const WriterLimits limits_;
   LogCounters counters_;
   std::mutex mutex_;
   std::condition_variable wake_, drained_;
+  mutable std::mutex fatal_mutex_;   // innermost
+  std::string fatal_;                // the first reason
+  std::atomic<bool> has_fatal_{false};
   std::vector<DestinationPtr> destinations_;
   std::vector<Buffer> spares_;
   std::atomic<bool> stopping_{false};

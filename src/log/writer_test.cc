@@ -216,6 +216,26 @@ BOOST_AUTO_TEST_CASE(the_queue_is_bounded) {
   BOOST_TEST(lines_of(dir.file("log")).size() == 10u);
 }
 
+// on-error=die: a file that cannot be written, and any line that is lost.
+BOOST_AUTO_TEST_CASE(what_is_fatal) {
+  TemporaryDirectory dir;
+  std::string why;
+  for (bool die : {false, true}) {
+    Writer fails(kQuick), full({.queue_bytes = 100});
+    DestinationPtr missing = fails.open(file_target(dir.file("none/log")), {.die = die}, why);
+    DestinationPtr small = full.open(file_target(dir.file("log")), {.die = die}, why);
+    fails.start();
+    submit_lines(fails, missing, {"line"});
+    BOOST_TEST(wait_for([&] { return fails.counters().failures.load() > 1; }));
+    submit_lines(full, small, {"fits"});
+    BOOST_TEST(full.fatal() == "");
+    submit_lines(full, small, {std::string(200, 'x')});
+    BOOST_TEST((fails.fatal().find("No such file") != std::string::npos) == die);
+    BOOST_TEST((full.fatal().find("lines were lost") != std::string::npos) == die);
+    fails.stop(10ms);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(standard_output) {
   TemporaryDirectory dir;
   int saved = dup(1);

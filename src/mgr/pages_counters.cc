@@ -85,6 +85,11 @@ constexpr Line kSwapLines[] = {
     {"swap.files_cleaned", Unit::count, &Totals::swap_files_cleaned},
     {"aborted_requests", Unit::count, &Totals::aborted_requests},
 };
+// Behind Squid's own lines, where readers look for keys and pass over what they do not know.
+constexpr Line kOwnLines[] = {
+    {"log.lines", Unit::count, &Totals::log_lines},
+    {"log.lines_dropped", Unit::count, &Totals::log_lines_dropped},
+};
 constexpr Line kCallLines[] = {
     {"syscalls.disk.opens", Unit::count, &Totals::disk_opens},
     {"syscalls.disk.closes", Unit::count, &Totals::disk_closes},
@@ -180,7 +185,10 @@ constexpr HistogramName kHistogramNames[] = {
 
 }  // namespace
 
-void page_counters(const PageContext& c, std::string& out) { print_all_counts(c, out); }
+void page_counters(const PageContext& c, std::string& out) {
+  print_all_counts(c, out);
+  print_counts(out, c.now, kOwnLines);
+}
 void page_five_minutes(const PageContext& c, std::string& out) { print_averages(out, c.history.recent(5, c.now)); }
 void page_sixty_minutes(const PageContext& c, std::string& out) { print_averages(out, c.history.recent(60, c.now)); }
 

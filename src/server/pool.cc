@@ -28,12 +28,13 @@ void Pool::put(ServerConnectionPtr connection, base::Milliseconds idle_timeout, 
     ended(*connection);
     return loop_.delete_later(std::move(connection));   // its event may be what brought us here
   }
-  auto& list = idle_[connection->pool_key];
-  if (list.size() >= kMaxIdlePerKey || idle_timeout.count() <= 0) {
+  if (idle_timeout.count() <= 0) {
     ended(*connection);
-    if (list.empty()) idle_.erase(connection->pool_key);
     return loop_.delete_later(std::move(connection));
   }
+  auto& list = idle_[connection->pool_key];
+  static_assert(kMaxIdlePerKey > 1);   // drop() would take the list away with its last one
+  if (list.size() >= kMaxIdlePerKey) drop(*list.front());   // the newest will live longest
   auto idle = std::make_unique<Idle>(*this, std::move(connection));
   idle->connection->user = idle.get();
   loop_.arm(*idle, idle_timeout);

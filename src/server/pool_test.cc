@@ -100,8 +100,15 @@ BOOST_AUTO_TEST_CASE(what_may_not_be_reused_is_not_kept) {
 BOOST_AUTO_TEST_CASE(the_number_is_bounded_by_key_and_over_all) {
   net::Loop loop;
   Pool pool(loop);
-  for (size_t i = 0; i < Pool::kMaxIdlePerKey + 10; ++i) pool.put(connection(loop, "a"), kLong, kNoLimit);
+  for (size_t i = 0; i < Pool::kMaxIdlePerKey + 10; ++i) {
+    auto c = connection(loop, "a");
+    c->opened_ms = int64_t(i);
+    pool.put(std::move(c), kLong, kNoLimit);
+  }
   BOOST_TEST(pool.idle() == Pool::kMaxIdlePerKey);
+  int64_t oldest = 1000;
+  pool.for_each_idle([&](const ServerConnection& c) { oldest = std::min(oldest, c.opened_ms); });
+  BOOST_TEST(oldest == 10);   // the newest stay
   for (size_t i = 0; i < Pool::kMaxIdle; ++i) pool.put(connection(loop, std::to_string(i)), kLong, kNoLimit);
   BOOST_TEST(pool.idle() == Pool::kMaxIdle);
   BOOST_TEST((pool.take("a") == nullptr));    // the oldest went

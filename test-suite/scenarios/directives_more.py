@@ -18,6 +18,19 @@ def _(lab):
     same(proxy.get(origin.url("/p")).get("Server"), "nothing special", "Server")
 
 
+@scenario("dir.reply-fields-own", "reply_header_access, reply_header_replace and reply_header_add hold for our own pages too")
+def _(lab):
+    lines = ("acl bad http_status 400-599\nreply_header_access Server deny all\nreply_header_access Content-Language deny all\n"
+             "reply_header_replace Server nothing\nreply_header_add X-Told \"%Hs\" all\nreply_header_add X-Bad \"yes\" bad\n")
+    proxy = lab.proxy(lines + "http_access allow manager\nhttp_access deny all")
+    answer = proxy.get("http://x.test/")
+    same((answer.status, answer.whole), (403, True), "status, whole")
+    same((answer.get("Server"), answer.get("Content-Language"), answer.get("X-Told"), answer.get("X-Bad")), ("nothing", None, "403", "yes"), "fields")
+    contains(answer.text, "http://x.test/", "the page")
+    page = proxy.get("/squid-internal-mgr/menu", host=f"127.0.0.1:{proxy.port}")
+    same((page.status, page.get("Server"), page.get("X-Told"), page.get("X-Bad")), (200, "nothing", "200", None), "a page of the manager")
+
+
 @scenario("dir.refresh-all-ims", "refresh_all_ims on: every If-Modified-Since reaches the origin")
 def _(lab):
     origin = lab.origin()

@@ -84,6 +84,24 @@ def _(lab):
         check(re.fullmatch(r"[a-z_.]+ = \d+(\.\d+)?", line), f"{line!r}")
 
 
+@scenario("page.counters-log", "mgr:counters: log.lines and log.lines_dropped, behind Squid's own lines", squid="has no such lines")
+def _(lab):
+    origin = lab.origin()
+    for log, lost in (("", False), (f"access_log udp://127.0.0.1:{free_port()} squid", True)):
+        proxy = lab.proxy(log)
+        for i in range(20):
+            proxy.get(origin.url(f"/{i}"))
+            time.sleep(0.02)      # a datagram that nobody takes is noticed at the next one
+
+        def counted():
+            counters = proxy.counters()
+            names = list(counters)
+            same(names[-2:], ["log.lines", "log.lines_dropped"], "the last lines")
+            return counters["log.lines"] + counters["log.lines_dropped"] >= 20 and counters
+        counters = lab.eventually(counted, "20 lines, written or lost", timeout=6)
+        same(counters["log.lines_dropped"] > 0, lost, f"{counters['log.lines']:.0f} written, {counters['log.lines_dropped']:.0f} lost")
+
+
 @scenario("page.counters-tunnel", "mgr:counters: tunnels, aborted requests, failures of origins")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy("connect_timeout 1 second\nforward_timeout 2 seconds")

@@ -1,6 +1,10 @@
 """The manager's other pages, each against traffic that the test made; words as scrapers look for them."""
 import base64
+import ctypes
+import os
 import re
+import select
+import socket
 import time
 
 from lab import check, between, contains, lacks, same, scenario
@@ -286,6 +290,64 @@ def _(lab):
     check(len(re.findall(r"^ localhost ", names, re.M)) <= 1, "a name that both know is shown once")
     for client in held:
         client.close()
+
+
+@scenario("page.server-list-rtt", "mgr:server_list: AVG RTT is how long TCP takes to connect to the peer")
+def _(lab):
+    slow = socket.socket()                  # its queue is full at first: the kernel asks again after a second
+    slow.bind(("127.0.0.1", 0))
+    slow.listen(0)
+    fillers = [socket.socket() for _ in range(3)]
+    for filler in fillers:
+        filler.setblocking(False)
+        filler.connect_ex(slow.getsockname())
+    proxy = lab.proxy(f"cache_peer 127.0.0.1 parent {slow.getsockname()[1]} 0 no-query originserver no-digest name=slow", "accel defaultsite=site.test")
+
+    def rtt():
+        return int(re.search(r"^AVG RTT    : (\d+) msec$", proxy.manager("server_list"), re.M)[1])
+    same(rtt(), 0, "before any connection")
+    with proxy.client() as client:
+        client.ask("GET", "/p", host="site.test")
+        time.sleep(0.3)
+        slow.settimeout(0.2)
+        for filler in fillers:
+            filler.close()
+        try:
+            while True:                     # makes room
+                slow.accept()[0].close()
+        except TimeoutError:
+            pass
+        lab.eventually(lambda: rtt() > 0, "a round trip is known", timeout=8)
+        between(rtt(), 300, 7500, "milliseconds")
+    slow.close()
+
+
+@scenario("page.hanging-worker", "A page of the manager while a worker hangs: 503 within its deadline", timeout=90)
+def _(lab):
+    libc = ctypes.CDLL(None, use_errno=True)
+    attach, detach = 16, 17
+    proxy = lab.proxy("workers 2\nshutdown_lifetime 0 seconds")
+    threads = sorted(int(t) for t in os.listdir(f"/proc/{proxy.pid}/task"))[1:]
+    stopped = [t for t in threads if libc.ptrace(attach, t, 0, 0) == 0]
+    if not stopped:
+        lab.skip("needs the right to stop a thread")
+    try:
+        for t in stopped:
+            os.waitpid(t, 0x40000000)       # __WALL
+        took = lab.stopwatch()
+        answers = []
+        for client in [proxy.client(timeout=20) for _ in range(8)]:    # some of them are the first worker's
+            client.ask("GET", "/squid-internal-mgr/info", host=f"127.0.0.1:{proxy.port}")
+            answers.append(client)
+        ready = select.select([c.sock for c in answers], [], [], 20 * lab.patience)[0]
+        check(ready, "an answer")
+        status = next(c for c in answers if c.sock in ready).reply().status
+        same(status, 503, "status")
+        between(took(), 8, 15 * lab.patience, "seconds")
+    finally:
+        for t in stopped:
+            libc.ptrace(detach, t, 0, 0)
+    lab.eventually(lambda: "Number of clients" in proxy.manager("info"), "it answers when the worker runs again")
 
 
 @scenario("page.munin", "What munin's plugins and dstat look for")
