@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/event_log.h"
+#include "cache_dirs.h"
 #include "main_options.h"
 #include "process_control.h"
 #include "service.h"
@@ -57,13 +58,18 @@ int serve(const MainOptions& options, const Settings& settings, const std::strin
   if (!error.empty()) return fail(readiness, error);
   Service service(options, settings, path, read_options(options));
   service.descriptor_limit = descriptors;
-  if (auto failures = service.prepare(); !failures.empty()) {
+  auto refuse = [&](const std::vector<std::string>& failures) {
     for (size_t i = 1; i < failures.size(); ++i) say("loligo: " + failures[i]);
     return fail(readiness, failures[0]);
-  }
+  };
+  if (auto failures = service.prepare(); !failures.empty()) return refuse(failures);
+  // Within a chroot they must be there.
+  if (settings.process.chroot.empty())
+    if (auto failures = make_cache_dirs(settings.store, identity); !failures.empty()) return refuse(failures);
   if (error = enter_chroot(settings.process.chroot); !error.empty()) return fail(readiness, error);
   if (identity)
     if (error = assume_identity(*identity); !error.empty()) return fail(readiness, error);
+  if (auto failures = service.open_disk(); !failures.empty()) return refuse(failures);
   return service.run(readiness);
 }
 

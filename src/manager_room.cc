@@ -1,6 +1,7 @@
 #include "manager_room.h"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <map>
@@ -181,6 +182,33 @@ mgr::StoreFacts ManagerRoom::store() const {
   f.entries = f.entries_in_memory = f.hot_entries = totals.objects;
   f.memory_bytes = totals.bytes;
   f.memory_capacity_bytes = totals.capacity;
+  const store::Disk* disk = service_.cache_->disk();
+  if (!disk) return f;
+  const store::Settings& settings = service_.settings_.store;
+  f.disk_entries = disk->objects();
+  f.entries += f.disk_entries;   // one that is in both counts twice, as a StoreEntry of Squid would not
+  for (auto& d : disk->directories()) {
+    f.disk_bytes += d.used;
+    f.disk_capacity_bytes += d.capacity;
+    mgr::StoreDirectoryRow row;
+    row.path = d.path;
+    row.policy = d.policy;
+    row.max_bytes = d.capacity;
+    row.current_bytes = d.used;
+    row.read_only = d.read_only || d.failed;
+    row.selected = !row.read_only;
+    for (const store::CacheDir& line : settings.cache_dirs)
+      if (line.path == d.path) row.type = line.type;
+    struct ::statvfs fs{};
+    if (::statvfs(d.path.c_str(), &fs) == 0) {
+      row.block_bytes = unsigned(fs.f_frsize);
+      row.filesystem_total_kb = fs.f_blocks * fs.f_frsize >> 10;
+      row.filesystem_used_kb = (fs.f_blocks - fs.f_bfree) * fs.f_frsize >> 10;
+      row.inodes_total = fs.f_files;
+      row.inodes_used = fs.f_files - fs.f_ffree;
+    }
+    f.directories.push_back(std::move(row));
+  }
   return f;
 }
 
@@ -284,7 +312,21 @@ mgr::Sources ManagerRoom::sources() {
     f.start_steady_us = v.started_steady_us_;
     f.max_descriptors = int(v.descriptor_limit);
     f.reserved_descriptors = 100;
+    if (const store::Disk* disk = v.cache_->disk())
+      for (auto& d : disk->directories()) f.store_files += int(d.open_files);
     return f;
+  };
+  s.other = [&v] {
+    mgr::OtherCounters o;
+    const store::Disk* disk = v.cache_->disk();
+    if (!disk) return o;
+    store::Disk::Counters c = disk->counters();
+    o.swap_outs = c.stored;
+    o.swap_ins = c.found;
+    o.swap_files_cleaned = o.unlink_requests = o.disk_unlinks = c.segments_reclaimed;
+    o.disk_reads = c.reads;
+    o.disk_writes = c.stored + c.carried + c.reheads;
+    return o;
   };
   s.clients = [this] { return clients(); };
   s.peers = [this] { return peers(); };

@@ -4,9 +4,11 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/event_log.h"
+#include "cache_dirs.h"
 #include "client/connection.h"
 #include "manager_room.h"
 #include "snapshot_builder.h"
@@ -33,6 +35,11 @@ store::MemoryLimits memory_limits(const store::Settings& s) {
   limits.max_object = s.maximum_object_size_in_memory < 0 ? limits.capacity : uint64_t(s.maximum_object_size_in_memory);
   limits.policy = std::string(store::policy_name(s.memory_replacement_policy));
   return limits;
+}
+
+bool same_cache_dirs(const store::Settings& a, const store::Settings& b) {
+  return std::equal(a.cache_dirs.begin(), a.cache_dirs.end(), b.cache_dirs.begin(), b.cache_dirs.end(),
+                    [](const store::CacheDir& x, const store::CacheDir& y) { return x.original == y.original; });
 }
 
 }  // namespace
@@ -119,6 +126,15 @@ std::vector<std::string> Service::prepare() {
   return open_listeners(*snapshot_);
 }
 
+std::vector<std::string> Service::open_disk() {
+  std::vector<std::string> failures;
+  store::DiskOptions options = disk_options(settings_.store);
+  options.in_memory = [&memory = cache_->memory()](const store::Key& key) { return memory.has(key); };
+  auto disk = open_cache_dirs(std::move(options), failures);
+  if (failures.empty()) cache_->use_disk(std::move(disk));
+  return failures;
+}
+
 // Opens what is new, on every worker, before anything is changed: all or nothing.
 std::vector<std::string> Service::open_listeners(const client::Snapshot& snapshot) {
   std::vector<std::string> failures;
@@ -195,6 +211,7 @@ int Service::run(Readiness& readiness) {
     while (w->worker.connections) w->worker.connections->close_now();
     w->log.flush();
   }
+  cache_->use_disk(nullptr);   // writes what waits; its threads post to the loops until then
   log_event(Section::main, 1, "Loligo: exiting {}", exit_code_ == 0 ? "normally" : "after a fatal error");
   writer_.stop(exit_code_ == 0 ? std::chrono::milliseconds(5000) : std::chrono::milliseconds(500));
   return exit_code_;
@@ -297,6 +314,7 @@ void Service::reconfigured(std::shared_ptr<Settings> settings, std::shared_ptr<c
     log_event(Section::config, 0, "ERROR: the new configuration was not taken; the old one goes on");
     return;
   }
+  if (!same_cache_dirs(settings->store, settings_.store)) log_event(Section::config, 1, "WARNING: cache_dir changes only with a restart");
   if (settings->process.workers != settings_.process.workers)
     log_event(Section::config, 1, "WARNING: workers changes only with a restart");
   settings_ = *settings;

@@ -50,6 +50,8 @@ class Service {
   // Prepares everything that can fail: logs, snapshot, listening sockets. One line per problem; empty = ready.
   // Runs before privileges are dropped.
   std::vector<std::string> prepare();
+  // Opens the cache_dir lines, as the user that will use them. One line per problem; empty = ready.
+  std::vector<std::string> open_disk();
   uint64_t descriptor_limit = 1024;
   // Serves until told to stop.
   int run(Readiness&);

@@ -100,6 +100,8 @@ void check_rules(const Settings& s, Problems& problems, access::AclSet::Resolver
 }
 
 void check_outside(const Settings& s, Problems& problems) {
+  if (s.store.memory_cache_mode == store::MemoryCacheMode::disk && s.store.cache_dirs.empty())
+    problems.warning(s.store.memory_cache_mode_place, "memory_cache_mode disk keeps nothing in memory without a cache_dir");
   for (auto& port : s.client.ports) check_tls(port.tls_settings, port.place, problems);
   for (auto& peer : s.icp.peers) check_tls(peer.tls_settings, peer.place, problems);
   check_tls(s.server.tls_outgoing_options, s.server.tls_outgoing_place, problems);

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(every_directive_reaches_its_field) {
       {"cache_miss_revalidate off", ""}, {"ignore_ims_on_miss on", "cache_miss_revalidate off"}, {"vary_ignore_expire on", ""}, {"cache_mem 8 MB", ""},
       {"maximum_object_size_in_memory 8 KB", ""}, {"memory_replacement_policy heap GDSF", ""}, {"memory_cache_mode network", ""}, {"maximum_object_size 1 GB", ""},
       {"minimum_object_size 1 KB", ""}, {"cache_replacement_policy heap LFUDA", ""}, {"cache_dir aufs /c 100 16 256", ""}, {"cache_swap_low 80", ""}, {"cache_swap_high 99", ""},
-      {"store_dir_select_algorithm round-robin", ""}, {"dns_nameservers 10.0.0.1 ::1", ""}, {"dns_timeout 3 seconds", ""}, {"dns_retransmit_interval 1 second", ""},
+      {"store_dir_select_algorithm round-robin", ""}, {"store_sync_interval 2 seconds", ""}, {"dns_nameservers 10.0.0.1 ::1", ""}, {"dns_timeout 3 seconds", ""}, {"dns_retransmit_interval 1 second", ""},
       {"dns_packet_max 4096 bytes", "dns_packet_max 4 KB"}, {"dns_defnames on", ""}, {"hosts_file none", ""}, {"append_domain .x.y", ""},
       {"positive_dns_ttl 1 hour", ""}, {"negative_dns_ttl 5 seconds", ""}, {"ipcache_size 10", ""}, {"fqdncache_size 11", ""}, {"check_hostnames on", ""},
       {"allow_underscore off", ""}, {"max_filedesc 4096", "max_filedescriptors 4096"}, {"tcp_recv_bufsize 64 KB", ""}, {"workers 2", ""}, {"pid_filename none", ""},

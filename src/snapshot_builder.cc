@@ -108,11 +108,15 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   auto policy = std::make_shared<cache::Policy>(cache::Policy::compile(settings.cache, acls, problems));
   policy->read_ahead_gap = settings.server.read_ahead_gap < 0 ? 1 << 20 : uint64_t(settings.server.read_ahead_gap);
   policy->min_object = uint64_t(std::max<int64_t>(settings.store.minimum_object_size, 0));
-  if (settings.store.maximum_object_size_given && settings.store.maximum_object_size >= 0)
+  // It bounds what both keep; but a cache_dir line that allows more, above or by max-size=, gets more.
+  if (settings.store.maximum_object_size_given && settings.store.maximum_object_size >= 0) {
     policy->max_object = uint64_t(settings.store.maximum_object_size);
-  // memory_cache_mode disk keeps in memory what was read from disk: without a disk, nothing.
-  policy->memory_enabled = settings.store.cache_mem > 0 && settings.store.maximum_object_size_in_memory != 0 &&
-                           settings.store.memory_cache_mode != store::MemoryCacheMode::disk;
+    for (const store::CacheDir& dir : settings.store.cache_dirs)
+      policy->max_object = std::max(policy->max_object, dir.max_size < 0 ? store::kUnknownLength : uint64_t(dir.max_size));
+  }
+  policy->memory_enabled = settings.store.cache_mem > 0 && settings.store.maximum_object_size_in_memory != 0;
+  policy->keep_network = settings.store.memory_cache_mode != store::MemoryCacheMode::disk;
+  policy->keep_disk = settings.store.memory_cache_mode != store::MemoryCacheMode::network;
   s->policy = policy;
   s->check_hostnames = settings.net.check_hostnames;
   s->allow_underscore = settings.net.allow_underscore;

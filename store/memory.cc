@@ -69,15 +69,19 @@ void Memory::make_room(Shard& shard, std::vector<base::Ref<Object>>& gone) {
   }
 }
 
-void Memory::recharge(Object& object) {
+void Memory::recharge(const Object& object) {
   std::vector<base::Ref<Object>> gone;
   Shard& shard = shard_of(object.key);
   std::lock_guard lock(shard.mutex);
-  if (!object.indexed_) return;
-  uint64_t size = charge(object);
-  shard.bytes += size - object.size;
-  shard.policy->resized(object, size);
-  object.size = size;
+  auto it = shard.map.find(object.key);
+  if (it == shard.map.end()) return;
+  for (Object* o = it->second.get(); o; o = o->next_variant_.get()) {
+    if (o->body != object.body) continue;
+    uint64_t size = charge(*o);
+    shard.bytes += size - o->size;
+    shard.policy->resized(*o, size);
+    o->size = size;
+  }
   make_room(shard, gone);
 }
 

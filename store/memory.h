@@ -61,8 +61,34 @@ class Memory {
     return !gone.empty() && link(shard, std::move(object), gone);
   }
 
-  // The body of an indexed object has grown or ended: charge what it holds now, and make room.
-  void recharge(Object&);
+  // Adds an object unless there is one of its key for which same(old) is true: then that is the answer, else null.
+  template <class Same> base::Ref<Object> add_unless(base::Ref<Object> object, Same&& same) {
+    std::vector<base::Ref<Object>> gone;
+    Shard& shard = shard_of(object->key);
+    std::lock_guard lock(shard.mutex);
+    if (auto it = shard.map.find(object->key); it != shard.map.end())
+      for (Object* o = it->second.get(); o; o = o->next_variant_.get())
+        if (same(*o)) return base::Ref<Object>(o);
+    link(shard, std::move(object), gone);
+    return {};
+  }
+
+  // Removes the variants for which pred(object) is true.
+  template <class Pred> void erase_if(const Key& key, Pred&& pred) {
+    std::vector<base::Ref<Object>> gone;
+    Shard& shard = shard_of(key);
+    std::lock_guard lock(shard.mutex);
+    unlink_if(shard, key, gone, pred);
+  }
+  bool has(const Key& key) const {
+    const Shard& shard = *shards_[key.high & shard_mask_];
+    std::lock_guard lock(shard.mutex);
+    return shard.map.contains(key);
+  }
+
+  // The body of an object has grown or ended: charge what it holds now to whoever has it (a new head may have taken the
+  // object's place meanwhile), and make room.
+  void recharge(const Object&);
   // Removes one object if it is (still) indexed.
   bool erase(Object&);
   // Removes all variants of a key; returns how many there were.

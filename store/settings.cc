@@ -62,7 +62,6 @@ void parse_cache_dir(const Statement& s, void* settings, Problems& problems) {
   size_t i = 3;
   for (int level = 0; level < 2 && i < s.words.size() && s.words[i].text.find_first_not_of("0123456789") == std::string::npos; ++level) ++i;
   for (; i < s.words.size(); ++i) directory_option(s, i, dir, problems);
-  problems.warning(s.place, "cache_dir has no effect yet: objects are kept in memory alone");
   store.cache_dirs.push_back(std::move(dir));
 }
 void dump_cache_dir(const Directive& self, const void* settings, std::string& out) {
@@ -72,13 +71,12 @@ void dump_cache_dir(const Directive& self, const void* settings, std::string& ou
 void parse_memory_cache_mode(const Statement& s, void* settings, Problems& problems) {
   constexpr Directive plain = choice<&Settings::memory_cache_mode, kModes>("", "", "", "");
   plain.parse(s, settings, problems);
-  if (static_cast<Settings*>(settings)->memory_cache_mode == MemoryCacheMode::disk)
-    problems.warning(s.place, "memory_cache_mode disk keeps nothing in memory as long as there is no disk cache");
+  static_cast<Settings*>(settings)->memory_cache_mode_place = s.place;
 }
 constexpr Directive memory_cache_mode() {
   Directive d = choice<&Settings::memory_cache_mode, kModes>(
       "memory_cache_mode", "always|disk|network", "always",
-      "What is kept in memory: always everything recent, disk only what was read from disk (nothing without a disk cache), network only what came from the network.");
+      "What is kept in memory: always everything recent, disk only what was read from disk (nothing without a cache_dir), network only what came from the network.");
   d.parse = parse_memory_cache_mode;
   return d;
 }
@@ -109,6 +107,7 @@ constexpr Directive kDirectives[] = {
     percent<&Settings::cache_swap_low>("cache_swap_low", "90", "Replacement frees disk space down to this share of a cache_dir."),
     percent<&Settings::cache_swap_high>("cache_swap_high", "95", "Replacement becomes hasty when a cache_dir is fuller than this."),
     choice<&Settings::store_dir_select_algorithm, kSelections>("store_dir_select_algorithm", "least-load|round-robin", "least-load", "Which of several directories takes a new object."),
+    duration<&Settings::store_sync_interval>("store_sync_interval", "5 seconds", "How often what was stored is forced to the disk: a power failure costs at most that much. A crash of the process costs nothing. 0 = the system decides."),
     accepted("memory_cache_shared", "none", "all workers share one cache anyway."),
     accepted("shared_transient_entries_limit collapsed_forwarding_shared_entries_limit", "16384", "all workers share one cache anyway."),
     accepted("max_open_disk_fds", "0", "the store opens few files."),

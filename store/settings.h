@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/directive.h"
 
 namespace loligo::store {
@@ -33,11 +34,13 @@ struct Settings {
   int64_t maximum_object_size_in_memory = 512 * 1024;
   Replacement memory_replacement_policy = Replacement::s3fifo, cache_replacement_policy = Replacement::lru;
   MemoryCacheMode memory_cache_mode = MemoryCacheMode::always;
+  config::Place memory_cache_mode_place;
   int64_t maximum_object_size = 4LL << 20, minimum_object_size = 0;
   bool maximum_object_size_given = false;   // then it bounds memory too, else cache_dir lines alone
   std::vector<CacheDir> cache_dirs;
   int cache_swap_low = 90, cache_swap_high = 95;
   DirectorySelection store_dir_select_algorithm = DirectorySelection::least_load;
+  base::Milliseconds store_sync_interval{5000};
 };
 
 std::span<const config::Directive> directives();

@@ -307,15 +307,36 @@ BOOST_AUTO_TEST_CASE(variants_are_bounded) {
   BOOST_TEST(memory.totals().objects == Memory::kMaxVariants);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_added_unless_gives_way_to_what_is_there) {
+  Memory memory({1 << 20, 1 << 16, "lru"}, 1);
+  auto first = object(3, 10, "first"), second = object(3, 10, "second");
+  BOOST_TEST(!memory.add_unless(first, any));
+  BOOST_TEST((memory.add_unless(second, any) == first));
+  BOOST_TEST(!memory.add_unless(second, [](const Object&) { return false; }));
+  BOOST_TEST(memory.totals().objects == 2u);
+  BOOST_TEST(memory.has(key(3)));
+  memory.erase_if(key(3), [&](const Object& o) { return &o == first.get(); });
+  BOOST_TEST(memory.totals().objects == 1u);
+  memory.erase_all(key(3));
+  BOOST_TEST(!memory.has(key(3)));
+}
+
 BOOST_AUTO_TEST_CASE(a_growing_body_is_charged_when_told) {
-  Memory memory({100'000, 50'000, "lru"}, 1);
+  Memory memory({400'000, 50'000, "lru"}, 1);
   auto body = make_ref<Body>(kUnknownLength, true, 0);
   auto growing = make_ref<Text>(key(1), body);
   memory.insert(Ref<Object>(growing), none);
   body->append(std::string(40'000, 'x'));
   memory.recharge(*growing);
   BOOST_TEST(memory.totals().bytes >= 40'000u);
-  memory.erase(*growing);
+  // A new head took its place while the body grew: the one who has the body pays.
+  auto second = make_ref<Text>(key(1), body);
+  memory.replace(Ref<Object>(second), [&](const Object& o) { return o.body == body; });
+  const uint64_t before = memory.totals().bytes;
+  body->append(std::string(60'000, 'x'));
+  memory.recharge(*growing);
+  BOOST_TEST(memory.totals().bytes >= before + 30'000u);
+  memory.erase(*second);
   memory.recharge(*growing);
   BOOST_TEST(memory.totals().bytes == 0u);
 }

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "cache/stored_form.h"
 #include "http/uri.h"
 #include "http/vary.h"
 
@@ -33,6 +34,9 @@ store::Key key_of(std::string_view url) {
 }
 
 Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limits, workers) {}
+Cache::~Cache() = default;
+
+void Cache::use_disk(std::unique_ptr<store::Disk> disk) { disk_ = std::move(disk); }
 
 namespace {
 
@@ -64,7 +68,11 @@ Found Cache::lookup(const Question& q) {
   Found found;
   found.response = ResponseRef(static_cast<Response*>(memory_.find(q.key, [&](const store::Object& o) { return selector(o); }).get()));
   found.other_variant = selector.other_variant;
-  if (!found.response) return found;
+  if (found.response) judge(found, q);
+  return found;
+}
+
+void Cache::judge(Found& found, const Question& q) {
   const Response& r = *found.response;
   found.age = http::current_age(r.lifetimes, q.now);
   switch (http::judge(r.lifetimes, q.control, r.rule, q.limits, q.now)) {
@@ -73,7 +81,49 @@ Found Cache::lookup(const Question& q) {
     case http::FreshnessVerdict::stale_revalidate: found.finding = Finding::hit_revalidate; break;
     case http::FreshnessVerdict::stale: found.finding = Finding::stale; break;
   }
-  return found;
+}
+
+namespace {
+constexpr uint64_t kSmallBody = 64 * 1024;      // read whole even where memory does not keep it
+constexpr uint64_t kLargestRead = 1 << 20;      // larger ones are sent from their file
+}  // namespace
+
+bool Cache::find_on_disk(const Question& q, std::shared_ptr<const void> owner, std::shared_ptr<const Policy> policy, OnDisk& now,
+                         std::function<void(OnDisk)> later) {
+  const uint64_t seen = purges_.now();
+  auto url = std::make_shared<const std::string>(q.url);
+  auto match = [url, owner = std::move(owner), request = q.request, bytes = q.bytes](std::string_view form) {
+    StoredSelection s;
+    return read_selection(form, s) && s.url == *url &&
+           (s.vary_names.empty() || http::selecting_key(s.vary_names, *request, bytes) == s.selecting_key);
+  };
+  const bool keeps = policy->memory_enabled && policy->keep_disk;
+  const uint64_t limit = keeps ? std::min(max_object(*policy), kLargestRead) : kSmallBody;
+  store::Disk::Found found;
+  auto answer = [this, key = q.key, url, policy, seen, later = std::move(later)](store::Disk::Found f) {
+    later(promote(std::move(f), key, *url, *policy, seen));
+  };
+  if (!disk_->find(q.key, limit, std::move(match), found, std::move(answer))) return false;
+  now = promote(std::move(found), q.key, q.url, *policy, seen);
+  return true;
+}
+
+// What came from the disk goes to memory, unless memory has got one meanwhile, or it was purged while it was read.
+OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::string_view url, const Policy& policy, uint64_t purges_seen) {
+  OnDisk answer{{}, found.other_variant};
+  if (!found || purges_.purged_since(purges_seen, key)) return answer;
+  answer.response = read_stored_form(key, found.head, std::move(found.body));
+  if (!answer.response) return answer;
+  Response& r = *answer.response;
+  r.disk_id = found.id;
+  r.rule = policy.refresh_patterns.match(url);
+  if (r.body->source() || !policy.memory_enabled || !policy.keep_disk || r.body->length() > max_object(policy)) return answer;
+  auto same = [&](const store::Object& o) {
+    auto& other = static_cast<const Response&>(o);
+    return other.usable() && other.url == r.url && other.vary_names == r.vary_names && other.selecting_key == r.selecting_key;
+  };
+  if (auto other = memory_.add_unless(answer.response, same)) answer.response = ResponseRef(static_cast<Response*>(other.get()));
+  return answer;
 }
 
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
@@ -92,18 +142,20 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   question.negative_ttl = negative_ttl;
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
   http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
-  if (a.may_store && policy.memory_enabled && !purges_.purged_since(a.purges_seen, a.key)) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
+  if (a.may_store && (policy.memory_enabled || disk_) && !purges_.purged_since(a.purges_seen, a.key)) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
   bool negative = negative_ttl > 0 && head.status() >= 400 && !lifetimes.explicit_lifetime;
 
   auto vary = http::vary_names(head, bytes);
   if (!vary) verdict = http::StoreVerdict::vary_star;
+  bool fits_memory = policy.memory_enabled && (policy.keep_network || disk_) &&
+                     (a.length == store::kUnknownLength || a.length <= max_object(policy));
   if (verdict == http::StoreVerdict::store && a.length != store::kUnknownLength) {
-    if (a.length > max_object(policy)) verdict = http::StoreVerdict::too_large;
+    if ((!fits_memory && !disk_) || a.length > policy.max_object) verdict = http::StoreVerdict::too_large;
     else if (a.length < policy.min_object) verdict = http::StoreVerdict::too_small;
   }
   bool store = verdict == http::StoreVerdict::store;
 
-  auto body = base::make_ref<store::Body>(a.length, store, policy.read_ahead_gap);
+  auto body = base::make_ref<store::Body>(a.length, store && fits_memory, policy.read_ahead_gap);
   auto response = base::make_ref<Response>(a.key, body);
   response->url = a.url;
   write_stored_head(head, bytes, a.length, response->head, response->first_only);
@@ -119,13 +171,17 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
     response->selecting_key = http::selecting_key(response->vary_names, *a.request, a.request_bytes);
   }
   if (store) {
+    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length);
     response->stored = true;
+    response->passing = !policy.keep_network;
     auto replaces = [&](const store::Object& o) {
       auto& old = static_cast<const Response&>(o);
       return old.vary_names != response->vary_names || old.selecting_key == response->selecting_key;
     };
-    if (!memory_.insert(response, replaces)) {
-      response->stored = false;
+    if (!fits_memory || !memory_.insert(response, replaces)) {
+      memory_.erase_if(a.key, replaces);
+      response->stored = response->disk_id != 0;
+      if (!response->stored) response->verdict = http::StoreVerdict::too_large;
       body->stop_retaining();
     }
   }
@@ -151,18 +207,29 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->vary_names = old.vary_names;
   fresh->selecting_key = old.selecting_key;
   fresh->negative = old.negative;
-  // Purged while it was validated: it stays out.
+  fresh->disk_id = old.disk_id;
+  // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->stored = memory_.replace(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
+  if (disk_ && fresh->disk_id && disk_->rehead(old.key, fresh->disk_id, stored_form(*fresh))) fresh->stored = true;
   return fresh;
 }
 
 void Cache::settled(Response& response) {
   if (!response.stored) return;
-  if (response.body->state() == store::Body::State::failed) memory_.erase(response);
+  if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
   else memory_.recharge(response);
 }
 
-void Cache::drop(Response& response) { memory_.erase(response); }
+void Cache::drop(Response& response) {
+  memory_.erase(response);
+  if (disk_ && response.disk_id) disk_->erase(response.key, response.disk_id);
+}
+
+void Cache::outgrown(Response& response, const Policy& policy) {
+  memory_.erase(response);
+  response.body->stop_retaining();
+  if (response.body->length() > policy.max_object) drop(response);
+}
 
 unsigned Cache::invalidate(const http::Head& response, const char* bytes, const Arrival& a) {
   using http::Method;
@@ -182,7 +249,19 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, const 
 unsigned Cache::purge(std::string_view url) {
   store::Key key = key_of(url);
   purges_.note(key);
-  return memory_.erase_all(key);
+  bool on_disk = may_be_on_disk(key);
+  unsigned gone = memory_.erase_all(key);
+  if (on_disk) disk_->erase(key);
+  return gone;
+}
+
+void Cache::purge(std::string_view url, std::function<void(unsigned)> done) {
+  store::Key key = key_of(url);
+  purges_.note(key);
+  unsigned gone = memory_.erase_all(key);
+  if (!disk_) return done(gone);
+  // Most of what is in memory is on disk too.
+  disk_->erase(key, [gone, done = std::move(done)](unsigned on_disk) { done(std::max(gone, on_disk)); });
 }
 
 }  // namespace loligo::cache

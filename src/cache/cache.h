@@ -1,10 +1,13 @@
 // HTTP caching over the store: what a request finds, what a response becomes.
+// Memory is asked at once, the disk through find_on_disk(); what comes from there
+// is promoted to memory. What is admitted goes to both, each within its limits.
 //
 // Cache is shared by all workers and thread-safe. Policy is one configuration's
 // compiled rules, immutable, part of a snapshot.
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +19,7 @@
 #include "cache/response.h"
 #include "cache/settings.h"
 #include "http/cache_control.h"
+#include "store/disk/disk.h"
 #include "store/memory.h"
 
 namespace loligo::cache {
@@ -32,7 +36,8 @@ struct Policy {
   // Of other rooms' settings, for what is made and kept here (bytes).
   uint64_t read_ahead_gap = 16384;
   uint64_t min_object = 0, max_object = store::kUnknownLength;
-  bool memory_enabled = true;           // memory_cache_mode and cache_mem allow storing
+  bool memory_enabled = true;           // cache_mem allows storing
+  bool keep_network = true, keep_disk = true;   // memory_cache_mode: what memory keeps, by where it came from
 
   // range_offset_limit for a request: how far into an object its range may begin for the whole to be fetched.
   // -1 = however far, 0 = never.
@@ -68,6 +73,12 @@ struct Found {
   bool other_variant = false;   // there was one for other selecting fields
 };
 
+// What the disk had.
+struct OnDisk {
+  ResponseRef response;
+  bool other_variant = false;
+};
+
 // How a response came to be, for admission.
 struct Arrival {
   store::Key key;
@@ -84,25 +95,45 @@ struct Arrival {
 class Cache {
  public:
   Cache(const store::MemoryLimits&, unsigned workers);
+  ~Cache();
+  // Before the first lookup. May be null: no disk.
+  void use_disk(std::unique_ptr<store::Disk>);
+  const store::Disk* disk() const { return disk_.get(); }
 
+  // In memory.
   Found lookup(const Question&);
+  // What a request may do with a response that was found.
+  static void judge(Found&, const Question&);
+  // False: surely not there; no I/O.
+  bool may_be_on_disk(const store::Key& key) const { return disk_ && disk_->may_have(key); }
+  // True: `now` is the answer. False: `later` is called once, on a thread of the store. The question's request must live
+  // as long as `request_owner`.
+  bool find_on_disk(const Question&, std::shared_ptr<const void> request_owner, std::shared_ptr<const Policy>, OnDisk& now,
+                    std::function<void(OnDisk)> later);
   // Makes the Response of a received head; stores it when the rules allow.
   ResponseRef admit(const http::Head&, const char* bytes, const Arrival&, const Policy&);
   // A 304 for `old`: a new head over the same body takes its place.
   ResponseRef freshen(const Response& old, const http::Head& not_modified, const char* bytes, const Arrival&, const Policy&);
+  // The body of a stored response holds more memory now.
+  void grown(const Response& response) { memory_.recharge(response); }
   // The body of a stored response has ended (or failed: it is removed).
   void settled(Response&);
   // No longer fit to stay (too large, failed, invalidated).
   void drop(Response&);
+  // Its growing body is larger than memory keeps; the disk may still follow it.
+  void outgrown(Response&, const Policy&);
   // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, and what Location and
   // Content-Location name on the same origin. How many objects went.
   unsigned invalidate(const http::Head& response, const char* bytes, const Arrival&);
-  // All variants; how many there were.
+  // All variants, from memory at once; `done` hears how many there were when the disk will not bring them back, on any
+  // thread, perhaps before this returns.
+  void purge(std::string_view canonical_url, std::function<void(unsigned)> done);
+  // The same without waiting for the disk; how many there were in memory.
   unsigned purge(std::string_view canonical_url);
   // For Arrival: what is purged after this moment is not stored by a fetch that began before.
   uint64_t purges_seen() const { return purges_.now(); }
 
-  // The largest body that is kept, bytes.
+  // The largest body that memory keeps, bytes.
   uint64_t max_object(const Policy& policy) const { return std::min(policy.max_object, memory_.max_object()); }
 
   // offline_mode: the configuration's until somebody turns it (mgr:offline_toggle). Process-wide.
@@ -114,7 +145,9 @@ class Cache {
   const store::Memory& memory() const { return memory_; }
 
  private:
+  OnDisk promote(store::Disk::Found&&, const store::Key&, std::string_view url, const Policy&, uint64_t purges_seen);
   store::Memory memory_;
+  std::unique_ptr<store::Disk> disk_;
   std::atomic<bool> offline_{false};
   Flights flights_;
   RecentPurges purges_;

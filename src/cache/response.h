@@ -33,7 +33,9 @@ struct Response final : store::Object {
   http::RefreshRule rule;       // the refresh_pattern line that applied when it was stored
   std::vector<std::string> vary_names;   // empty = none
   std::string selecting_key;    // of the request that fetched it
-  bool stored = false;          // it was put into the cache
+  bool stored = false;          // it was put into the cache: into memory, on disk, or both
+  uint64_t disk_id = 0;         // its name on disk; 0 = not there
+  bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
   http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored
 };

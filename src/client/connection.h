@@ -111,6 +111,8 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   void client_left();
   bool reply_complete(Reply&);
   bool pump_output();
+  enum class Pumped : unsigned char { on, waits, ended };
+  Pumped pump_file(Outgoing&, uint64_t& turn);
   bool fill_chunk(Outgoing&);
   void output_done(ReplyEnd);
   void end_transaction();

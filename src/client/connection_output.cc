@@ -54,7 +54,9 @@ bool Connection::reply(Reply&& r) {
     }
   }
   size_t sent = 0;
-  if (out_ == nullptr && total > 0) {
+  // Head and file share a packet: see pump_file().
+  const bool from_file = r.response && r.response->body->source() && !whole;
+  if (out_ == nullptr && total > 0 && !from_file) {
     worker_.loop.counters().sock_writes.add();
     net::IoResult w = stream_->write(parts, count);
     if (w.status == net::IoStatus::ok) sent = w.bytes;
@@ -150,6 +152,36 @@ bool Connection::fill_chunk(Outgoing& o) {
   return false;
 }
 
+// A body that lies in a file: the text before it, then the piece that is checked and ready.
+Connection::Pumped Connection::pump_file(Outgoing& o, uint64_t& turn) {
+  store::BodySource& source = *o.source();
+  store::BodySource::Piece piece;
+  const auto ready = source.piece(o.next, piece);
+  const bool now = ready == store::BodySource::Ready::now;
+  if (ready == store::BodySource::Ready::damaged) return output_done(ReplyEnd::body_failed), Pumped::ended;
+  net::IoResult w;
+  if (o.text_pending()) {
+    iovec text{o.text.data() + o.text_sent, o.text.size() - o.text_sent};
+    w = stream_->write(&text, 1, now);
+  } else if (!now) {
+    if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
+    if (!source.wait(reader_.get(), o.next)) return Pumped::on;
+    o.file_waits = true;
+    cancel();   // the disk is the slow one
+    return Pumped::waits;
+  } else {
+    w = stream_->send_file(piece.fd, piece.file_offset, size_t(std::min({piece.bytes, o.to - o.next, kBytesPerTurn})));
+  }
+  worker_.loop.counters().sock_writes.add();
+  if (w.status == net::IoStatus::again) return wait_for_writing(), Pumped::waits;
+  if (w.status != net::IoStatus::ok) return output_done(w.error == EIO ? ReplyEnd::body_failed : ReplyEnd::client_gone), Pumped::ended;
+  bytes_sent_ += w.bytes;
+  total_out_ += w.bytes;
+  turn += w.bytes;
+  (o.text_pending() ? o.text_sent : o.next) += w.bytes;
+  return Pumped::on;
+}
+
 // Sends what can be sent. True when the reply has ended (and this may be gone).
 bool Connection::pump_output() {
   uint64_t turn = 0;
@@ -158,6 +190,19 @@ bool Connection::pump_output() {
     store::Body* body = o.response ? o.response->body.get() : nullptr;
     if (body && reader_ && reader_->cut()) return output_done(ReplyEnd::cut_off), true;
     if (o.next > o.limit) return output_done(ReplyEnd::cut_off), true;
+    if (o.source() && !o.range_done() && turn <= kBytesPerTurn) {
+      switch (pump_file(o, turn)) {
+        case Pumped::on: continue;
+        case Pumped::waits: return false;
+        case Pumped::ended: return true;
+      }
+    }
+    if (turn > kBytesPerTurn) {
+      worker_.loop.defer([reader = reader_ ? reader_ : (reader_ = std::make_shared<BodyReader>(worker_.loop, this))] {
+        if (reader->connection) reader->connection->body_ready();
+      });
+      return false;
+    }
     fill_chunk(o);
     iovec parts[kMaxParts];
     int count = 0;
@@ -212,12 +257,6 @@ bool Connection::pump_output() {
       if (o.chunked) o.chunk_left -= of_body;
       if (o.attached) body->advance(reader_.get(), o.next, worker_.loop.now_ms());
     }
-    if (turn > kBytesPerTurn) {
-      worker_.loop.defer([reader = reader_ ? reader_ : (reader_ = std::make_shared<BodyReader>(worker_.loop, this))] {
-        if (reader->connection) reader->connection->body_ready();
-      });
-      return false;
-    }
   }
 }
 
@@ -225,6 +264,7 @@ void Connection::output_done(ReplyEnd end) {
   cancel();
   if (out_) {
     if (out_->attached) out_->response->body->detach(reader_.get());
+    if (out_->file_waits) out_->source()->leave(reader_.get());
     // A cut-off body must not look whole: where neither length nor chunks tell, only a reset does (RFC 9112 section 8).
     if (end == ReplyEnd::body_failed || end == ReplyEnd::cut_off) reset_ = true;
     out_.reset();

@@ -14,10 +14,12 @@ struct Connection::Outgoing {
   std::vector<Reply::Part> parts;
   size_t next_part = 0;
   bool attached = false;
+  bool file_waits = false;       // for the body's source to have read the next piece
   uint64_t limit = store::kUnknownLength;
   bool interim_only = false;     // 1xx heads that the client was slow to take; the answer comes later
 
   bool text_pending() const { return text_sent < text.size(); }
+  store::BodySource* source() const { return response ? response->body->source() : nullptr; }
   bool range_done() const { return !response || next >= to; }
 };
 

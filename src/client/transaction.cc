@@ -42,6 +42,8 @@ void Transaction::reset() {
   step_ = Step::idle;
   close_ = malformed_ = collapsed_ = cacheable_request_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
   flights_followed_ = 0;
+  disk_asked_ = false;
+  on_disk_ = {};
   tag_ = ResultTag::none;
   outcome_ = LookupOutcome::none;
   code_ = log::HierarchyCode::none;

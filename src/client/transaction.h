@@ -68,6 +68,7 @@ class Transaction final : server::FetchOwner {
   void answer_manager();
   void manager_answered(ManagerReply&);
   void answer_purge();
+  void purged(unsigned gone);
   void answer_trace();
   void answer_options();
   void begin_tunnel();
@@ -75,6 +76,9 @@ class Transaction final : server::FetchOwner {
   void tunnel_connected(server::ServerConnectionPtr);
   void tunnel_failed(server::FetchError, std::string detail, int system_error);
   void look_up();
+  cache::Question question();
+  bool look_on_disk(cache::Found&);                // false: the answer comes later
+  void disk_answered(cache::OnDisk);
   void serve_hit(cache::ResponseRef, int64_t age, log::ResultTag);
   void revalidate_in_background(cache::ResponseRef);
   void begin_fetch(cache::ResponseRef stale, bool leads);
@@ -137,6 +141,8 @@ class Transaction final : server::FetchOwner {
   bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, no_collapse_ = false;
   bool in_run_ = false, facts_filled_ = false, whole_for_range_ = false;
   unsigned flights_followed_ = 0;
+  bool disk_asked_ = false;                        // by this lookup; what it gave is in on_disk_
+  cache::OnDisk on_disk_;
   server::Fetch* fetch_ = nullptr;
   std::unique_ptr<server::Connector> connector_;   // of a tunnel
   std::vector<icp::Destination> tunnel_destinations_;

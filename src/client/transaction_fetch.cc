@@ -32,14 +32,14 @@ void Transaction::look_up() {
   }
 
   key_ = cache::key_of(target_.url);
-  cache::Question question{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
-  question.limits.max_stale = policy.settings.max_stale.count() / 1000;
-  question.limits.offline = worker_->cache.offline();
-  question.limits.reload_into_ims = policy.settings.reload_into_ims;
-  question.limits.ignore_client_reload = ignore_cc;
-  question.limits.if_modified_since = head.has(FieldId::if_modified_since);
-  question.limits.refresh_all_ims = policy.settings.refresh_all_ims;
-  cache::Found found = worker_->cache.lookup(question);
+  cache::Found found = worker_->cache.lookup(question());
+  // One that waited for another's fetch finds it in memory, if anywhere.
+  bool from_disk = false;
+  if (!found.response && worker_->cache.may_be_on_disk(key_)) {
+    if (!look_on_disk(found)) return;
+    from_disk = bool(found.response);
+  }
+  disk_asked_ = false;
   bool withheld = found.response && !policy.send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed;
   if (withheld) found = {};
   switch (found.finding) {
@@ -47,7 +47,7 @@ void Transaction::look_up() {
       revalidate_in_background(found.response);
       [[fallthrough]];
     case cache::Finding::hit:
-      return serve_hit(std::move(found.response), found.age, ResultTag::mem_hit);
+      return serve_hit(std::move(found.response), found.age, from_disk ? ResultTag::hit : ResultTag::mem_hit);
     case cache::Finding::stale:
     case cache::Finding::miss: break;
   }
@@ -81,6 +81,44 @@ void Transaction::look_up() {
   begin_fetch(std::move(found.response), leads);
 }
 
+cache::Question Transaction::question() {
+  const cache::Policy& policy = *snapshot_->policy;
+  cache::Question q{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
+  q.limits.max_stale = policy.settings.max_stale.count() / 1000;
+  q.limits.offline = worker_->cache.offline();
+  q.limits.reload_into_ims = policy.settings.reload_into_ims;
+  q.limits.ignore_client_reload = connection_->port().config.ignore_cc;
+  q.limits.if_modified_since = head.has(FieldId::if_modified_since);
+  q.limits.refresh_all_ims = policy.settings.refresh_all_ims;
+  return q;
+}
+
+// The disk, after memory: at once where its bytes are in the page cache.
+bool Transaction::look_on_disk(cache::Found& found) {
+  if (!std::exchange(disk_asked_, true)) {
+    keep();
+    if (!token_) token_ = std::make_shared<Transaction*>(this);
+    cache::Question q = question();
+    q.request = &kept_->head;
+    auto later = [token = token_, &loop = worker_->loop](cache::OnDisk answer) {
+      loop.post([token, answer = std::move(answer)] { if (*token) (*token)->disk_answered(answer); });
+    };
+    if (!worker_->cache.find_on_disk(q, kept_, snapshot_->policy, on_disk_, std::move(later))) {
+      step_ = Step::following;
+      return false;
+    }
+  }
+  found.response = std::exchange(on_disk_.response, {});
+  found.other_variant = found.other_variant || on_disk_.other_variant;
+  if (found.response) cache::Cache::judge(found, question());
+  return true;
+}
+
+void Transaction::disk_answered(cache::OnDisk answer) {
+  on_disk_ = std::move(answer);
+  run_again(Step::lookup);
+}
+
 void Transaction::flight_over(cache::Landing how) {
   flight_.reset();
   collapsed_ = how == cache::Landing::stored;
@@ -105,7 +143,7 @@ void Transaction::serve_hit(cache::ResponseRef response, int64_t age, ResultTag 
   // One that waited for another's fetch was not there when it asked: it counts as a miss (TCP_CF_MISS), though it asked nobody.
   outcome_ = collapsed_ ? LookupOutcome::absent : LookupOutcome::fresh;
   tag_ = collapsed_ ? ResultTag::miss : response->negative ? ResultTag::negative_hit : tag;
-  if (!collapsed_) worker_->loop.counters().client_memory_hits.add();
+  if (!collapsed_) (tag == ResultTag::hit ? worker_->loop.counters().client_disk_hits : worker_->loop.counters().client_memory_hits).add();
   answer(response, true, age);
 }
 

@@ -191,7 +191,7 @@ bool Transaction::answer_condition(const cache::Response& r, int64_t age) {
     error(ErrorId::precondition_failed, 412);
     return true;
   }
-  if (tag_ == ResultTag::mem_hit) tag_ = head.has(FieldId::if_none_match) ? ResultTag::inm_hit : ResultTag::ims_hit;
+  if (tag_ == ResultTag::mem_hit || tag_ == ResultTag::hit) tag_ = head.has(FieldId::if_none_match) ? ResultTag::inm_hit : ResultTag::ims_hit;
   status_ = 304;
   std::string text = "HTTP/1.1 304 Not Modified\r\n", filtered;
   for_each_line(reply_lines(r, true, filtered), [&](std::string_view line) {

@@ -38,11 +38,23 @@ void Transaction::manager_answered(ManagerReply& reply) {
 // All variants of a URL. Off unless some ACL names the method: nobody purges by accident.
 void Transaction::answer_purge() {
   if (!snapshot_->purge_enabled) return deny(verdict_);
-  unsigned gone = worker_->cache.purge(target_.url);
+  // The answer waits until the disk will not bring it back.
+  keep();
+  step_ = Step::following;
+  if (!token_) token_ = std::make_shared<Transaction*>(this);
+  worker_->cache.purge(target_.url, [token = token_, &loop = worker_->loop](unsigned gone) {
+    auto tell = [token, gone] { if (*token) (*token)->purged(gone); };
+    if (loop.in_this_thread()) loop.defer(std::move(tell));
+    else loop.post(std::move(tell));
+  });
+}
+
+void Transaction::purged(unsigned gone) {
   worker_->loop.counters().purged_objects.add(gone);
   tag_ = ResultTag::miss;
   int status = gone ? 200 : 404;
   simple_answer(status, reason_phrase(status), {}, {});
+  if (done()) connection_->transaction_ended_late();
 }
 
 void Transaction::answer_trace() {

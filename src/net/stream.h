@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -30,7 +31,10 @@ class Stream {
 
   int fd() const { return fd_; }
   virtual IoResult read(char* into, size_t size) = 0;
-  virtual IoResult write(const iovec* parts, int count) = 0;
+  // `more`: further bytes follow at once, so they may share a packet.
+  virtual IoResult write(const iovec* parts, int count, bool more = false) = 0;
+  // Bytes of a file, which should be in the page cache: the plain stream never sees them, TLS reads a piece at a time.
+  virtual IoResult send_file(int file, uint64_t offset, size_t size);
   virtual void shutdown_write() = 0;
   // TLS: call on every event until it is not `again`. Plain: ok at once.
   virtual IoResult handshake() { return {IoStatus::ok}; }
@@ -53,7 +57,8 @@ class PlainStream final : public Stream {
  public:
   using Stream::Stream;
   IoResult read(char* into, size_t size) override;
-  IoResult write(const iovec* parts, int count) override;
+  IoResult write(const iovec* parts, int count, bool more = false) override;
+  IoResult send_file(int file, uint64_t offset, size_t size) override;
   void shutdown_write() override;
 };
 

@@ -61,7 +61,7 @@ class TlsStream final : public Stream {
   ~TlsStream() override;
 
   IoResult read(char* into, size_t size) override;   // fills `into` as far as possible
-  IoResult write(const iovec* parts, int count) override;
+  IoResult write(const iovec* parts, int count, bool more = false) override;
   void shutdown_write() override;                    // close_notify, then the transport's end of file
   IoResult handshake() override;                     // read() and write() continue it too
   bool short_read_drains() const override { return false; }

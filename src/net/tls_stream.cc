@@ -145,7 +145,7 @@ IoResult TlsStream::read(char* into, size_t size) {
 
 // Small parts are put together, so that a head and a short body travel in one record and one system call;
 // whole records' worth of data is encrypted from where it lies.
-IoResult TlsStream::write(const iovec* parts, int count) {
+IoResult TlsStream::write(const iovec* parts, int count, bool) {
   if (IoResult ready = handshake(); ready.status != IoStatus::ok) return ready;
   char gathered[kRecordBytes];
   size_t total = 0, offset = 0;   // offset: into parts[0]

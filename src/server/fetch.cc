@@ -281,7 +281,7 @@ void Fetch::deliver() {
 // quick_abort_*: is what is left worth fetching for the cache alone? Little is (min), much is not (max), and between
 // the two it is when most has come (pct). Of a body of unknown length nobody knows, so only min -1 finishes it.
 bool Fetch::may_finish_for_cache() const {
-  if (!may_finish_ || !response_->stored || !response_->body->retained()) return false;
+  if (!may_finish_ || !response_->stored || !(response_->body->retained() || response_->disk_id)) return false;
   const Settings& s = request_.routing->settings;
   if (s.quick_abort_min < 0 || request_.always_finish) return true;
   if (framing_.kind != http::BodyKind::length) return false;

@@ -166,6 +166,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   bool write_blocked_ = false;                 // the server takes no bytes now: write_timeout runs
   bool write_failed_ = false;                  // the server stopped reading; what it says still counts
   unsigned interim_heads_ = 0;
+  uint64_t charged_ = 0;           // of the body, to cache_mem
   net::FunctionTimer timer_;
   int64_t started_ms_ = 0, first_write_ms_ = 0;
   int64_t started_us_ = 0;

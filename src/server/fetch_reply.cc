@@ -10,6 +10,7 @@ namespace loligo::server {
 
 namespace {
 constexpr int kReadsPerTurn = 8;   // then others get their turn
+constexpr uint64_t kRechargeStep = 64 * 1024;   // what a growing body may hold beyond what cache_mem knows of
 constexpr unsigned kMaxInterim = 64;   // 1xx heads before the answer
 
 // Answers that another destination may better (Squid's list: some only with retry_on_error).
@@ -176,7 +177,8 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   }
   if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
   // An old answer that stands in for a failure would only send the waiters into the same failure, one by one.
-  land(response_->stored && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
+  // One that goes to the disk alone cannot be joined while it comes.
+  land(response_->stored && response_->body->retained() && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
   state_ = State::body;
   if (status == 101) {
     switch_protocols(rest);
@@ -251,8 +253,10 @@ bool Fetch::process_body(std::string_view& input) {
   }
   // One that outgrows what may be kept is not kept.
   if (response_->stored && response_->body->retained() && response_->body->length() > upstream_.cache.max_object(*request_.policy)) {
-    upstream_.cache.drop(*response_);
-    response_->body->stop_retaining();
+    upstream_.cache.outgrown(*response_, *request_.policy);
+  } else if (response_->stored && response_->body->memory() >= charged_ + kRechargeStep) {
+    charged_ = response_->body->memory();
+    upstream_.cache.grown(*response_);
   }
   return true;
 }

@@ -1,4 +1,6 @@
 """The memory cache: hits, variants, HEAD, conditional requests, ranges, bounds, PURGE."""
+import re
+import threading
 import time
 
 from lab import between, check, one_of, same, scenario
@@ -467,3 +469,26 @@ def _(lab):
         proxy.kill()
         proxy.expect_death = False
         proxy.start()
+
+
+@scenario("mem.growing-charged", "A body that still grows is charged to cache_mem as it grows")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy("cache_mem 32 MB\nmaximum_object_size_in_memory 8 MB")
+    more = threading.Event()
+    lab.cleanup(more.set)
+
+    @origin.on("/grows")
+    def _(x):
+        x.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(30):
+            x.send("19000\r\n" + "g" * 0x19000 + "\r\n")
+        more.wait(20)
+        x.send("0\r\n\r\n")
+
+    def memory():
+        return int(re.search(r"Storage Mem size:\s+(\d+) KB", proxy.manager("info"))[1])
+    client = proxy.client()
+    client.ask("GET", origin.url("/grows"))
+    lab.eventually(lambda: memory() >= 2_800, "3 MB that have come are counted before the end")
+    more.set()
+    same(len(client.reply(timeout=20).body), 30 * 0x19000, "the body")

@@ -1,0 +1,40 @@
+// The head of a response as the disk store keeps it: what lookup, freshness and
+// replies need after a restart. What follows from the head's own text, or from the
+// configuration (the refresh_pattern line), is made anew.
+//
+//   u8 form (1), u8 flags, u16 number of Vary names
+//   i64 response_time, date, initial_age, freshness, stale_while_revalidate, stale_if_error
+//   u64 content_length
+//   u32 length of url, selecting key, head; their bytes
+//   for each Vary name u16 length, bytes
+//
+// Integers little-endian. The store's checksums guard the bytes; they are still
+// read as if anybody could have written them.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/response.h"
+#include "store/disk/disk.h"
+
+namespace loligo::cache {
+
+std::string stored_form(const Response&);
+
+// What a lookup compares.
+struct StoredSelection {
+  std::string_view url, selecting_key;
+  std::vector<std::string> vary_names;
+};
+// False: not a form of ours.
+bool read_selection(std::string_view form, StoredSelection&);
+
+// Null: not a form of ours. The rule is left to the caller.
+base::Ref<Response> read_stored_form(const store::Key&, std::string_view form, base::Ref<store::Body>);
+
+// What tells variants apart on disk: by the names that select, and by what they selected.
+store::Variant variant_of(const Response&);
+
+}  // namespace loligo::cache
