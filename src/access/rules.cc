@@ -35,6 +35,7 @@ Match match_line(const Rules::Line& line, const Context& context, std::string_vi
 
 // Reads "[!]acl ..." from words[first] on into `line`. False: the line cannot be used; why is in `problems`.
 bool Rules::add_terms(Line& line, const config::Statement& statement, size_t first, const AclSet& acls, config::Problems& problems) {
+  const bool decides = !line.missing_is_no;   // allow or deny, not a mere condition
   bool good = true;
   for (size_t i = first; i < statement.words.size(); ++i) {
     std::string_view name = statement.words[i].text;
@@ -53,6 +54,13 @@ bool Rules::add_terms(Line& line, const config::Statement& statement, size_t fir
     if (refusing)
       problems.restricts(statement.at(i), "the ACL type " + std::string(refusing->type().name) + " of \"" + refusing->name() + "\" is not implemented yet, and \"" +
                                               statement.name + " " + joined(statement.words, 0) + "\" depends on it");
+    // An obsolete type never matches: harmless where it would allow, a hole where it should deny. In a group the sense is not
+    // known from here.
+    const Acl* obsolete = find_within(*acl, [](const Acl& one) { return one.type().support == Support::obsolete; });
+    if (obsolete && decides && (obsolete != acl.get() || line.allow == negated))
+      problems.restricts(statement.at(i), "the ACL type " + std::string(obsolete->type().name) + " of \"" + obsolete->name() + "\" is obsolete and never matches: \"" +
+                                              statement.name + " " + joined(statement.words, 0) + "\" would let through what it should stop",
+                         "remove the ACL from the line if that is what you want");
     line.terms.push_back({std::move(acl), negated});
   }
   return good;

@@ -9,7 +9,8 @@
 // yet, destinations unknown to a fast check) fails the line, negated or not; in
 // a deny line it counts as "no", so its negation denies. An ACL of a type that
 // is not implemented fails an allow line and matches a deny line; the compiler
-// reports its use as Severity::restricts. Conditions (compile_conditions) decide
+// reports its use as Severity::restricts; so it does with one of an obsolete type,
+// which never matches, where that would open. Conditions (compile_conditions) decide
 // nothing about access: there a missing fact is an ordinary "no".
 //
 // Immutable once compiled; any thread. Built by AclSet and Rules::compile from

@@ -104,11 +104,23 @@ BOOST_AUTO_TEST_CASE(types_not_implemented_close) {
   BOOST_TEST(says(predefined.problems, S::restricts, "ssl_error"));
 }
 
+// They never match; a line that would let more through for it is not started with.
 BOOST_AUTO_TEST_CASE(obsolete_types_never_match) {
-  Configuration c("acl i ident bob\nacl a src_as 1\nhttp_access deny i\nhttp_access deny a\nhttp_access allow all");
-  BOOST_TEST(!c.problems.has(S::error));
-  BOOST_TEST(!c.problems.has(S::restricts));
-  BOOST_TEST(c.rules.check(Sample().facts, false).allowed);
+  struct { const char* rules; int restricting_line; } const rows[] = {
+      {"http_access allow a\nhttp_access deny all", 0},  {"http_access deny !a\nhttp_access allow all", 0},
+      {"http_access deny a\nhttp_access allow all", 6},  {"http_access deny all i\nhttp_access allow all", 6},
+      {"http_access allow !a\nhttp_access deny all", 6}, {"http_access allow all !i\nhttp_access deny all", 6},
+      {"http_access deny group\nhttp_access allow all", 6}, {"http_access allow turned\nhttp_access deny all", 6},
+  };
+  for (auto& row : rows) {
+    Configuration c(std::string("acl i ident bob\nacl a src_as 1\nacl group any-of a manager\nacl turned all-of all !a\n\n") + row.rules);
+    BOOST_TEST(!c.problems.has(S::error), row.rules);
+    BOOST_TEST(c.problems.has(S::restricts) == (row.restricting_line > 0), row.rules);
+    for (auto& p : c.problems.list())
+      if (p.severity == S::restricts) BOOST_TEST(p.place.line == row.restricting_line, row.rules);
+  }
+  Configuration c("acl a src_as 1\nhttp_access allow a\nhttp_access deny !a");
+  BOOST_TEST(!c.rules.check(Sample().facts, true).allowed);
 }
 
 // An allow line never matches by what is not known; a deny line takes it for "no", so its negation denies.

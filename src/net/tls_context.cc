@@ -112,6 +112,11 @@ std::shared_ptr<const TlsServerContext> TlsServerContext::build(const TlsSetting
       !request_client_certificates(context, settings, flags, error))
     return nullptr;
   set_server_sessions(context, flags.reuse_sessions);
+  SSL_CTX_set_app_data(context, &state->tickets);
+  SSL_CTX_set_tlsext_ticket_key_evp_cb(context, [](SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int sealing) {
+    auto* keys = static_cast<TicketKeys*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+    return keys->on_ticket(name, iv, cipher, mac, sealing == 1, SSL_version(ssl) >= TLS1_3_VERSION);
+  });
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   SSL_CTX_set_tlsext_servername_callback(context, State::on_server_name);
   SSL_CTX_set_cert_cb(context, State::choose_certificate, state.get());

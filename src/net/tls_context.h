@@ -6,6 +6,7 @@
 #include "net/hosts_file.h"
 #include "net/tls.h"
 #include "net/tls_openssl.h"
+#include "net/tls_tickets.h"
 
 namespace loligo::net {
 
@@ -19,6 +20,8 @@ struct TlsServerContext::State {
 
   static int on_server_name(SSL*, int*, void*);
   static int choose_certificate(SSL*, void* state);
+
+  TicketKeys tickets;
 };
 
 struct TlsClientContext::State {

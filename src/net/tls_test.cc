@@ -1,6 +1,7 @@
 // Our server against our client over socket pairs; certificates are made here.
 #define BOOST_TEST_DYN_LINK
 #include "net/tls.h"
+#include "net/tls_tickets.h"
 
 #include <fcntl.h>
 #include <openssl/ec.h>
@@ -13,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
@@ -288,6 +290,28 @@ BOOST_AUTO_TEST_CASE(resumption) {
       BOOST_TEST(!other.near->resumed());
     }
   }
+}
+
+// A ticket is read as long as it may live, and no key seals for longer than its period.
+BOOST_AUTO_TEST_CASE(ticket_keys_change) {
+  using Found = TicketKeys::Found;
+  TicketKeys keys;
+  TicketKey first, second, found;
+  BOOST_REQUIRE(keys.for_sealing(1000, first));
+  BOOST_REQUIRE(keys.for_sealing(1000 + TicketKeys::kPeriodSeconds - 1, second));
+  BOOST_TEST(std::memcmp(&first, &second, sizeof first) == 0);
+  BOOST_REQUIRE(keys.for_sealing(1000 + TicketKeys::kPeriodSeconds, second));
+  BOOST_TEST(std::memcmp(first.name, second.name, sizeof first.name) != 0);
+  BOOST_TEST(std::memcmp(first.cipher, second.cipher, sizeof first.cipher) != 0);
+  int64_t now = 1000 + TicketKeys::kPeriodSeconds + 3600;
+  BOOST_TEST((keys.find(first.name, now, found) == Found::previous));
+  BOOST_TEST(std::memcmp(&first, &found, sizeof first) == 0);
+  BOOST_TEST((keys.find(second.name, now, found) == Found::current));
+  now += TicketKeys::kPeriodSeconds;
+  BOOST_TEST((keys.find(first.name, now, found) == Found::no));
+  BOOST_TEST((keys.find(second.name, now, found) == Found::previous));
+  now += 2 * TicketKeys::kPeriodSeconds;   // nobody came for a day: what was the current key is older than any ticket
+  BOOST_TEST((keys.find(second.name, now, found) == Found::no));
 }
 
 BOOST_AUTO_TEST_CASE(workers_share_contexts) {

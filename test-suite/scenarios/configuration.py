@@ -93,6 +93,21 @@ def _(lab):
     contains(text + proxy.read("cache.log"), "arp", "the word is named")
 
 
+@scenario("cfg.obsolete-acl", "An ACL type that never matches any more: not started with where it should deny, with a warning where it would allow",
+          squid="implements it")
+def _(lab):
+    for rule, starts in (("deny bob", False), ("allow !bob", False), ("allow bob", True), ("deny !bob", True)):
+        proxy = lab.proxy(f"acl bob ident bob\nhttp_access {rule}\nhttp_access allow all", start=starts)
+        code, text = proxy.parse()
+        same(code, 0, f"{rule}: exit code of -k parse")
+        contains(text, "obsolete", f"{rule}: -k parse names it")
+        if starts:
+            continue
+        code, text = proxy.run("-N")
+        same(code, 1, f"{rule}: exit code of the start")
+        check(re.search(r"proxy\.conf:3:\d+: restricts: .*ident", text), f"{rule}: the line is named: {text[-600:]}")
+
+
 @scenario("cfg.environment", "${NAME} takes environment variables; Squid's own macros come first", squid="knows only its own macros")
 def _(lab):
     origin = lab.origin()
