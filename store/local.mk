@@ -6,9 +6,9 @@ store_libstore_a_SOURCES = store/settings.cc store/settings.h store/body.cc stor
   store/disk/appender.cc store/disk/appender.h store/disk/pending.h store/disk/writer.cc store/disk/writer.h store/disk/writer_store.cc \
   store/disk/syncer.cc store/disk/syncer.h store/disk/record_reader.cc store/disk/record_reader.h store/disk/read_pool.cc store/disk/read_pool.h \
   store/disk/file_body.cc store/disk/file_body.h store/disk/finder.cc store/disk/finder.h store/disk/loader.cc store/disk/loader.h \
-  store/disk/reclaimer.cc store/disk/reclaimer.h
+  store/disk/reclaimer.cc store/disk/reclaimer.h store/disk/carry_over.cc store/disk/carry_over.h
 
-check_PROGRAMS += store/store_test store/disk/disk_test store/disk/segment_test store/disk/table_test
+check_PROGRAMS += store/store_test store/disk/disk_test store/disk/disk_fault_test store/disk/reclaimer_test store/disk/segment_test store/disk/table_test
 store_store_test_SOURCES = src/base/test_main.cc store/store_test.cc
 store_store_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
 store_disk_segment_test_SOURCES = src/base/test_main.cc store/disk/segment_test.cc store/disk/simulated_files.h
@@ -17,3 +17,7 @@ store_disk_table_test_SOURCES = src/base/test_main.cc store/disk/table_test.cc
 store_disk_table_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
 store_disk_disk_test_SOURCES = src/base/test_main.cc store/disk/disk_test.cc store/disk/test_support.h store/disk/simulated_files.h
 store_disk_disk_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+store_disk_reclaimer_test_SOURCES = src/base/test_main.cc store/disk/reclaimer_test.cc store/disk/test_support.h
+store_disk_reclaimer_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+store_disk_disk_fault_test_SOURCES = src/base/test_main.cc store/disk/disk_fault_test.cc store/disk/test_support.h store/disk/simulated_files.h
+store_disk_disk_fault_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

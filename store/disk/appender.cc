@@ -19,6 +19,7 @@ std::optional<Place> Appender::place_for(uint64_t record_bytes) {
     }
     core_.tally.add(&Disk::Counters::written_bytes, kSegmentHeaderBytes);
     segment_ = std::move(next);
+    core_.look_for_room();
   }
   return Place{segment_->number, uint32_t((segment_->end() + bytes_) / kAlign)};
 }

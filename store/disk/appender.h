@@ -29,6 +29,7 @@ class Appender {
   // True: all that was gathered is written.
   bool flush();
   bool empty() const { return headers_.empty(); }
+  uint64_t gathered() const { return bytes_; }
   Place end() const { return {segment_->number, uint32_t(segment_->end() / kAlign)}; }
   const base::Ref<Segment>& segment() const { return segment_; }
 

@@ -84,6 +84,20 @@ void Core::stop() {
   std::lock_guard lock(mutex_);
   stopping_.store(true, std::memory_order_release);
   changed_.notify_all();
+  room_.notify_all();
+}
+
+void Core::look_for_room() {
+  std::lock_guard lock(mutex_);
+  look_ = true;
+  room_.notify_all();
+}
+
+bool Core::wait_to_look(int64_t most_ms) {
+  std::unique_lock lock(mutex_);
+  room_.wait_for(lock, std::chrono::milliseconds(most_ms), [&] { return look_ || stopping(); });
+  look_ = false;
+  return !stopping();
 }
 
 void Core::load_key(const Key& key) {

@@ -90,16 +90,22 @@ struct Core {
   base::Ref<Segment> append_to;
   // Brings what the index knows of the key into the table; then the table says all there is. Reads, on a slow path.
   void load_key(const Key&);
+  // The reclaiming thread looks now whether there is room.
+  void look_for_room();
+  bool wait_to_look(int64_t most_ms);   // false: stopping
   // The index lists everything: only then may it say how far it goes.
   std::atomic<bool> index_complete{false};
 
   uint64_t used() const { return segments.bytes() + index_bytes.load(std::memory_order_relaxed); }
   std::atomic<uint64_t> index_bytes{0};
+  // On a full file system: what was used when it turned out to be full. The store lives within this for a while. 0: none.
+  std::atomic<uint64_t> full_at{0};
   uint32_t tick() const { return uint32_t(now_ms() / 1000 / Entry::kTickSeconds); }
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, room_;
+  bool look_ = false;
   std::shared_ptr<Index> index_;
   std::atomic<Stage> stage_{Stage::opening};
   std::atomic<bool> stopping_{false};

@@ -46,7 +46,7 @@ Directory::Directory(std::shared_ptr<Core> core, base::Ref<File> lock)
 // Bytes first: the writer ends before the syncer, which leaves an index that lists everything.
 Directory::~Directory() {
   core_->stop();
-  reclaimer_.stop();
+  reclaimer_.join();
   loader_.join();
   writer_.stop();
   syncer_.stop();

@@ -105,7 +105,7 @@ void Index::Batch::erase(const Name& n) {
 Index::Index(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Index::~Index() = default;
 
-std::unique_ptr<Index> Index::open(Files& files, const std::string& path, std::string& error) {
+std::unique_ptr<Index> Index::open(Files& files, const std::string& path, uint64_t capacity, std::string& error) {
   auto parts = std::make_unique<Parts>();
   parts->env = make_index_env(files);
   parts->cache.reset(leveldb::NewLRUCache(kBlockCache));
@@ -115,7 +115,7 @@ std::unique_ptr<Index> Index::open(Files& files, const std::string& path, std::s
   options.paranoid_checks = true;
   options.env = parts->env.get();
   options.block_cache = parts->cache.get();
-  options.write_buffer_size = kWriteBuffer;
+  options.write_buffer_size = std::clamp<uint64_t>(capacity / 512, 64 << 10, kWriteBuffer);
   options.max_file_size = kFileBytes;
   options.max_open_files = kOpenFiles;
   options.compression = leveldb::kNoCompression;   // hashes

@@ -18,7 +18,8 @@ namespace loligo::store::disk {
 class Index {
  public:
   // Null when it cannot be opened or is damaged: discard() it then, and open again.
-  static std::unique_ptr<Index> open(Files&, const std::string& path, std::string& error);
+  // `capacity`: of the directory; a small one has a small index.
+  static std::unique_ptr<Index> open(Files&, const std::string& path, uint64_t capacity, std::string& error);
   static void discard(Files&, const std::string& path);
   ~Index();
 

@@ -30,14 +30,14 @@ void Loader::run() {
 // True: there is an index, and it was complete once (an empty directory's is).
 bool Loader::open_index() {
   std::string error;
-  std::shared_ptr<Index> index = Index::open(core_.files, core_.index_path(), error);
+  std::shared_ptr<Index> index = Index::open(core_.files, core_.index_path(), core_.options.capacity, error);
   bool complete = index && (index->indexed_to() || core_.segments.count() == 0);
   if (!complete) {
     base::log_event(base::Section::storage, 1, "cache_dir {}: the index is {}; rebuilding it from {} segments", core_.options.path,
                     index ? "not there" : error, core_.segments.count());
     index.reset();
     Index::discard(core_.files, core_.index_path());
-    index = Index::open(core_.files, core_.index_path(), error);
+    index = Index::open(core_.files, core_.index_path(), core_.options.capacity, error);
   }
   if (complete && index->indexed_to()) core_.segments.reserve_numbers(index->indexed_to()->segment + 1);
   core_.set_index(std::move(index));

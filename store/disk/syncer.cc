@@ -59,7 +59,7 @@ void Syncer::rewrite_index() {
 
 // The rhythm: sleep until there is a reason, take all there is, bytes first, then those who wait, then the index.
 void Syncer::run() {
-  int64_t next_sync = now_ms() + core_.all.sync_interval_ms;
+  int64_t next_sync = now_ms() + core_.all.sync_interval_ms, next_space = 0;
   for (bool last = false; !last;) {
     Work work;
     {
@@ -81,7 +81,11 @@ void Syncer::run() {
     write_index(kept_, due);
     if (due) {
       next_sync = now_ms() + core_.all.sync_interval_ms;
+    }
+    if (now_ms() >= next_space) {
+      next_space = now_ms() + kSpaceMs;
       measure_index();
+      look_for_space();
     }
   }
   core_.set_index(nullptr);
@@ -172,7 +176,7 @@ std::shared_ptr<Index> Syncer::open_index(bool empty, std::string& error) {
     return nullptr;
   }
   if (empty) Index::discard(core_.files, core_.index_path());
-  std::shared_ptr<Index> index = Index::open(core_.files, core_.index_path(), error);
+  std::shared_ptr<Index> index = Index::open(core_.files, core_.index_path(), core_.options.capacity, error);
   core_.set_index(index);
   return index;
 }
@@ -185,6 +189,18 @@ void Syncer::reopen_index(const std::string& why) {
   std::shared_ptr<Index> index = open_index(false, error);
   if (!index || !index->indexed_to()) kept_.rewrite = true;
   base::log_event(base::Section::storage, 1, "cache_dir {}: index: {}; {}", core_.options.path, why, index ? "opened again" : error);
+}
+
+// On a full file system the store shrinks by a segment to have something to write into, and stays there for as long as
+// writes find no space.
+void Syncer::look_for_space() {
+  if (core_.health.full()) {
+    uint64_t used = core_.used(), step = core_.segments.segment_bytes();
+    if (!core_.full_at.load(std::memory_order_relaxed)) core_.full_at.store(used > step ? used - step : 1, std::memory_order_relaxed);
+    full_until_ms_ = now_ms() + kFullMs;
+  } else if (now_ms() >= full_until_ms_) {
+    core_.full_at.store(0, std::memory_order_relaxed);
+  }
 }
 
 void Syncer::measure_index() {

@@ -47,8 +47,9 @@ class Syncer {
   std::shared_ptr<Index> open_index(bool empty, std::string& error);
   void reopen_index(const std::string& why);
   void measure_index();
+  void look_for_space();
 
-  static constexpr int64_t kFlushMs = 100, kReopenMs = 1000;
+  static constexpr int64_t kFlushMs = 100, kReopenMs = 1000, kSpaceMs = 200, kFullMs = 30'000;
   static constexpr size_t kFlushNames = 2000, kMostNames = 500'000, kBatchNames = 2000;
 
   Core& core_;
@@ -57,7 +58,7 @@ class Syncer {
   Work next_;
   bool stop_ = false;
   Work kept_;                       // what the index has not taken yet; the thread's own
-  int64_t reopen_at_ms_ = 0;
+  int64_t reopen_at_ms_ = 0, full_until_ms_ = 0;
   uint32_t newest_known_ = 0;       // segment whose directory entry has been synced
   std::thread thread_;
 };

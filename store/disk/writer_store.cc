@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "store/disk/carry_over.h"
 #include "store/disk/writer.h"
 
 namespace loligo::store::disk {
@@ -29,8 +30,11 @@ bool Writer::within_limits(uint64_t length) const {
   return length >= core_.options.min_object && length <= core_.options.max_object && length <= kMaxBody && length <= core_.options.capacity / 4 * 3;
 }
 
-// Reclaiming begins well before this, and has fallen behind when it is reached.
-bool Writer::space_for(uint64_t bytes) const { return core_.used() + bytes <= core_.options.capacity; }
+// Reclaiming begins well before this, and has fallen behind when it is reached; what it carries over still fits.
+bool Writer::space_for(uint64_t bytes) const {
+  uint64_t reserve = uint64_t(double(core_.segments.segment_bytes()) * CarryOver::kShare);
+  return core_.used() + bytes + reserve <= core_.options.capacity;
+}
 
 bool Writer::has_pending(const Key& key) const {
   std::lock_guard lock(pending_mutex_);
@@ -138,7 +142,7 @@ void Writer::write_whole(Pending& p) {
 }
 
 void Writer::write_object(Pending& p, const iovec* parts, int n, uint64_t bytes) {
-  if (!space_for(bytes)) return give_up(p);
+  if (!space_for(appender_.gathered() + bytes)) return give_up(p);
   RecordHeader h;
   h.type = RecordType::object;
   h.variant = p.variant;
@@ -186,7 +190,7 @@ void Writer::stream(Pending& p) {
 }
 
 bool Writer::write_extent(Pending& p) {
-  if (p.cancelled || !space_for(p.block_bytes)) return false;
+  if (p.cancelled || !space_for(appender_.gathered() + p.block_bytes)) return false;
   RecordHeader h;
   h.type = RecordType::extent;
   h.variant = p.variant;
