@@ -21,3 +21,7 @@ store_disk_reclaimer_test_SOURCES = src/base/test_main.cc store/disk/reclaimer_t
 store_disk_reclaimer_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
 store_disk_disk_fault_test_SOURCES = src/base/test_main.cc store/disk/disk_fault_test.cc store/disk/test_support.h store/disk/simulated_files.h
 store_disk_disk_fault_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+
+noinst_PROGRAMS += test-suite/bench/disk_bench
+test_suite_bench_disk_bench_SOURCES = test-suite/bench/disk_bench.cc
+test_suite_bench_disk_bench_LDADD = $(LIBS_STORE) $(LOLIGO_SYSTEM_LIBS) $(JEMALLOC_LIBS)

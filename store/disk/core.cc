@@ -101,13 +101,16 @@ bool Core::wait_to_look(int64_t most_ms) {
 }
 
 void Core::load_key(const Key& key) {
-  if (!loading() || table.touched(key)) return;
+  if (!loading() || table.touched(key) || !index_complete) return;
   std::vector<Entry> entries;
   std::shared_ptr<Index> index = this->index();
-  if (index && index->find(key, entries)) {
-    std::erase_if(entries, [&](const Entry& e) { return !segments.find(e.place.segment); });
-    table.insert_older(entries.data(), entries.size(), true);
-  }
+  if (!index || !index->find(key, entries)) return;
+  std::erase_if(entries, [&](const Entry& e) { return !segments.find(e.place.segment); });
+  table.insert_older(entries.data(), entries.size());
+}
+
+void Core::take_key(const Key& key) {
+  load_key(key);
   table.touch(key);
 }
 

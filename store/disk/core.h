@@ -88,8 +88,10 @@ struct Core {
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   // Where appending goes on; none: in a new segment. Written before `ready`.
   base::Ref<Segment> append_to;
-  // Brings what the index knows of the key into the table; then the table says all there is. Reads, on a slow path.
+  // Brings what the index knows of the key into the table. Reads; for threads that may wait.
   void load_key(const Key&);
+  // The same before the key is changed: from now on the table says all there is of it.
+  void take_key(const Key&);
   // The reclaiming thread looks now whether there is room.
   void look_for_room();
   bool wait_to_look(int64_t most_ms);   // false: stopping

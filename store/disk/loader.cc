@@ -35,9 +35,7 @@ bool Loader::open_index() {
   if (!complete) {
     base::log_event(base::Section::storage, 1, "cache_dir {}: the index is {}; rebuilding it from {} segments", core_.options.path,
                     index ? "not there" : error, core_.segments.count());
-    index.reset();
-    Index::discard(core_.files, core_.index_path());
-    index = Index::open(core_.files, core_.index_path(), core_.options.capacity, error);
+    index.reset();   // a new one is made when there is something to write into it: nobody waits for that
   }
   if (complete && index->indexed_to()) core_.segments.reserve_numbers(index->indexed_to()->segment + 1);
   core_.set_index(std::move(index));
@@ -118,7 +116,7 @@ bool Loader::read_tail(Place from) {
     if (!index->find(key, entries)) return false;
     for (const Entry& e : entries) names.push_back({key, e.variant});
     std::erase_if(entries, [&](const Entry& e) { return !stands(e) || erased_ids_.contains(e.id()) || shadowed(key, e.variant); });
-    core_.table.insert_older(entries.data(), entries.size(), true);
+    core_.table.insert_older(entries.data(), entries.size());
     core_.table.touch(key);
     for (const Entry& e : core_.table.find(key)) names.push_back({key, e.variant});
   }

@@ -46,6 +46,7 @@ class Pending final : public base::RefCounted, public Reader {
   uint32_t block_bytes = 0;
   uint64_t disk_bytes = 0;
   bool ended = false;
+  int64_t waits_until_ms = 0;   // for room
   std::atomic<uint32_t> first_segment{0};
   std::vector<Extent> extents;
 

@@ -38,6 +38,7 @@ void Reclaimer::reclaim(const base::Ref<Segment>& segment) {
   // before what it removed.
   if (carried || !bans.empty()) syncer_.sync_now();
   if (core_.segments.remove(segment->number) == 0) core_.tally.add(&Disk::Counters::segments_reclaimed);
+  writer_.room_made();
   if (int error = core_.files.sync_directory(core_.options.path)) core_.health.write_error(error);
 }
 

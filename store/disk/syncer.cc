@@ -1,6 +1,7 @@
 #include "store/disk/syncer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/event_log.h"
 
@@ -111,7 +112,8 @@ bool Syncer::sync_segments(Work& work) {
 
 void Syncer::write_index(Work& work, bool sync) {
   bool nothing = work.names.empty() && !work.to && !work.rewrite;
-  if (nothing || core_.stage() == Core::Stage::opening) return;
+  bool later = core_.stage() == Core::Stage::opening || (core_.loading() && !core_.index_complete);   // while it is rebuilt
+  if (nothing || later) return;
   if (work.names.size() > kMostNames) {
     work.rewrite = true;
     work.names.clear();
@@ -120,12 +122,13 @@ void Syncer::write_index(Work& work, bool sync) {
   std::shared_ptr<Index> index = core_.index();
   bool fine = false;
   // Not over what it holds: that may name objects which have gone.
-  if (index && work.rewrite) index.reset(), index = open_index(true, error);
+  if (work.rewrite) index.reset(), index = open_index(true, error);
   if (index) fine = work.rewrite ? write_all(*index, work.to, error) : write_names(*index, work.names, work.to, sync, error);
   if (fine) {
     work.names.clear();
     work.to.reset();
     work.rewrite = false;
+    index_failed_ = false;
     return;
   }
   if (now_ms() < reopen_at_ms_ || core_.health.failed()) return;
@@ -188,6 +191,7 @@ void Syncer::reopen_index(const std::string& why) {
   std::string error;
   std::shared_ptr<Index> index = open_index(false, error);
   if (!index || !index->indexed_to()) kept_.rewrite = true;
+  if (std::exchange(index_failed_, true)) return;   // said already
   base::log_event(base::Section::storage, 1, "cache_dir {}: index: {}; {}", core_.options.path, why, index ? "opened again" : error);
 }
 

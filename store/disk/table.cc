@@ -27,8 +27,9 @@ template <class F> void Table::Shard::each(const Key& key, F&& f) const {
   if (index.empty()) return;
   uint32_t size = uint32_t(index.size());
   for (uint32_t slot = home(key.low); index[slot]; slot = slot + 1 == size ? 0 : slot + 1) {
-    const Entry& e = at(index[slot] - 1);
-    if (e.key_low == key.low && e.key_high == key.high && !f(slot, index[slot] - 1)) return;
+    if (index[slot] >> 24 != (key.low & 255)) continue;
+    uint32_t i = entry_of(index[slot]);
+    if (at(i).key_low == key.low && at(i).key_high == key.high && !f(slot, i)) return;
   }
 }
 
@@ -38,24 +39,26 @@ void Table::Shard::resize(size_t slots) {
   for (uint32_t i = 0; i < entries; ++i) {
     uint32_t slot = home(at(i).key_low);
     while (index[slot]) slot = slot + 1 == slots ? 0 : slot + 1;
-    index[slot] = i + 1;
+    index[slot] = slot_value(i, at(i).key_low);
   }
 }
 
 // At most 7/8 full, growing by a quarter: five bytes an entry on average.
-void Table::Shard::add(const Entry& e) {
+bool Table::Shard::add(const Entry& e) {
+  if (entries >= kMostEntries) return false;
   if ((entries + 1) * uint64_t(8) > index.size() * uint64_t(7)) resize(std::max<size_t>(16, index.size() + index.size() / 4));
   if (entries == slabs.size() * kSlabEntries) slabs.emplace_back(new Entry[kSlabEntries]);
   uint32_t i = entries++;
   at(i) = e;
   uint32_t size = uint32_t(index.size()), slot = home(e.key_low);
   while (index[slot]) slot = slot + 1 == size ? 0 : slot + 1;
-  index[slot] = i + 1;
+  index[slot] = slot_value(i, e.key_low);
+  return true;
 }
 
 uint32_t Table::Shard::slot_of(uint32_t entry) const {
   uint32_t size = uint32_t(index.size()), slot = home(at(entry).key_low);
-  while (index[slot] != entry + 1) slot = slot + 1 == size ? 0 : slot + 1;
+  while (entry_of(index[slot]) != entry) slot = slot + 1 == size ? 0 : slot + 1;
   return slot;
 }
 
@@ -63,7 +66,7 @@ uint32_t Table::Shard::slot_of(uint32_t entry) const {
 void Table::Shard::unlink(uint32_t slot) {
   uint32_t size = uint32_t(index.size()), hole = slot;
   for (uint32_t next = slot + 1 == size ? 0 : slot + 1; index[next]; next = next + 1 == size ? 0 : next + 1) {
-    uint32_t ideal = home(at(index[next] - 1).key_low);
+    uint32_t ideal = home(at(entry_of(index[next])).key_low);
     uint32_t distance = next >= ideal ? next - ideal : next + size - ideal;
     uint32_t from_hole = next >= hole ? next - hole : next + size - hole;
     if (distance < from_hole) continue;
@@ -80,7 +83,7 @@ void Table::Shard::remove(uint32_t entry) {
   if (entry != last) {
     uint32_t slot = slot_of(last);
     at(entry) = at(last);
-    index[slot] = entry + 1;
+    index[slot] = slot_value(entry, at(entry).key_low);
   }
   entries = last;
   if (slabs.size() > entries / kSlabEntries + 2) slabs.pop_back();
@@ -261,7 +264,7 @@ bool Table::touch(const Key& key) {
   return s.loading && s.touched.insert(key).second;
 }
 
-unsigned Table::insert_older(const Entry* entries, size_t n, bool then_touch) {
+unsigned Table::insert_older(const Entry* entries, size_t n) {
   if (n == 0) return 0;
   const Key key = entries[0].key();
   Shard& s = shard_of(key);
@@ -277,10 +280,8 @@ unsigned Table::insert_older(const Entry* entries, size_t n, bool then_touch) {
       return !dead;
     });
     if (dead) continue;
-    s.add(*e);
-    ++added;
+    added += s.add(*e);
   }
-  if (then_touch) s.touched.insert(key);
   return added;
 }
 

@@ -66,7 +66,7 @@ class Table {
   // What is known of older times no longer counts for the key. False: it was so already.
   bool touch(const Key&);
   // Entries from the index or from segments read backwards, all of one key: older than what the table has.
-  unsigned insert_older(const Entry* entries, size_t n, bool then_touch = false);
+  unsigned insert_older(const Entry* entries, size_t n);
   // Forgets what has not been touched.
   void forget_older();
 
@@ -90,19 +90,24 @@ class Table {
 
  private:
   static constexpr uint32_t kSlabEntries = 744;   // just below 32 KiB
+  static constexpr uint32_t kMostEntries = (1 << 24) - 1;   // of a shard; a thousand million objects
   struct Shard {
     mutable std::mutex mutex;
     std::vector<std::unique_ptr<Entry[]>> slabs;
     uint32_t entries = 0;
-    std::vector<uint32_t> index;                  // entry + 1, by hash, linear probing; 0 = free
+    // By hash, linear probing; 0 = free. Entry + 1 in 24 bits, and 8 bits of the key, so that others are passed by
+    // without a look at them.
+    std::vector<uint32_t> index;
     boost::unordered_flat_set<Key, KeyHash> touched;
     bool loading = false;
 
     Entry& at(uint32_t i) { return slabs[i / kSlabEntries][i % kSlabEntries]; }
     const Entry& at(uint32_t i) const { return slabs[i / kSlabEntries][i % kSlabEntries]; }
+    static uint32_t slot_value(uint32_t entry, uint64_t key_low) { return uint32_t(key_low & 255) << 24 | (entry + 1); }
+    static uint32_t entry_of(uint32_t slot_value) { return (slot_value & kMostEntries) - 1; }
     uint32_t home(uint64_t key_low) const { return uint32_t((key_low >> 32) * index.size() >> 32); }
     template <class F> void each(const Key&, F&& f) const;   // f(index slot, entry number)
-    void add(const Entry&);
+    bool add(const Entry&);   // false: full
     void remove(uint32_t entry);
     void unlink(uint32_t slot);
     uint32_t slot_of(uint32_t entry) const;

@@ -148,8 +148,9 @@ void Writer::run() {
     std::deque<Operation> todo;
     {
       std::unique_lock lock(queue_mutex_);
-      wake_.wait_for(lock, std::chrono::milliseconds(kTickMs), [&] { return stop_ || !queue_.empty(); });
+      wake_.wait_for(lock, std::chrono::milliseconds(kTickMs), [&] { return stop_ || room_made_ || !queue_.empty(); });
       todo.swap(queue_);
+      room_made_ = false;
       if (stop_ && give_up_at == INT64_MAX) give_up_at = now_ms() + kStopMs;
     }
     if (core_.health.may_write()) {
@@ -158,7 +159,10 @@ void Writer::run() {
       for (auto& o : again) write_erase(std::move(o));
     }
     bool ending = todo.empty() && give_up_at != INT64_MAX;
-    for (Operation& o : todo) work(o);
+    // First what makes room or waits for it: carried records stand in the queue behind objects that wait for them.
+    for (Operation& o : todo) if (o.kind == Operation::Kind::carry) work(o);
+    for (Operation& o : std::exchange(waiting_, {})) work(o);
+    for (Operation& o : todo) if (o.kind != Operation::Kind::carry) work(o);
     flush();
     if (now_ms() >= next_look) {
       look_at_all_pending();
@@ -173,6 +177,10 @@ void Writer::run() {
 void Writer::work(Operation& o) {
   switch (o.kind) {
     case Operation::Kind::store: {
+      if (waits_for_room(*o.pending)) {
+        waiting_.push_back(std::move(o));
+        break;
+      }
       {
         std::lock_guard lock(queue_mutex_);
         o.pending->queued = false;
@@ -193,14 +201,14 @@ void Writer::work(Operation& o) {
       break;
     case Operation::Kind::erase_id:
       if (core_.loading()) {
-        core_.load_key(o.key);
+        core_.take_key(o.key);
         Entry gone;
         if (core_.table.erase(o.key, o.id, &gone)) changed(o.key, gone.variant);
       }
       write_erase(std::make_unique<Operation>(std::move(o)));
       break;
     case Operation::Kind::erase_replaced:
-      core_.load_key(o.key);
+      core_.take_key(o.key);
       erase_replaced_in_table(o.key, o.variant);
       break;
     case Operation::Kind::rehead: write_rehead(o); break;
@@ -210,6 +218,24 @@ void Writer::work(Operation& o) {
       o.done();
       break;
   }
+}
+
+void Writer::room_made() {
+  std::lock_guard lock(queue_mutex_);
+  room_made_ = true;
+  wake_.notify_all();
+}
+
+// Reclaiming is a little behind: the queue is there for that.
+bool Writer::waits_for_room(Pending& p) {
+  if (p.cancelled || p.ended || p.streams || p.body->state() != Body::State::complete) return false;
+  if (space_for(appender_.gathered() + p.body->length()) || !core_.health.may_write() || core_.stopping()) return false;
+  if (!p.waits_until_ms) {
+    p.waits_until_ms = now_ms() + kRoomMs;
+    flush();
+    core_.look_for_room();
+  }
+  return now_ms() < p.waits_until_ms;
 }
 
 // A body that was to be kept and is not any more, or waits for bytes that come only when we take some, says nothing.
@@ -308,7 +334,7 @@ void Writer::write_erase(std::unique_ptr<Operation> o) {
 // A new head record over the old body: one extent which is the old object record, or the old list.
 void Writer::write_rehead(Operation& o) {
   flush();   // the object may be among what was gathered
-  core_.load_key(o.key);
+  core_.take_key(o.key);
   auto entry = core_.table.find(o.key, o.id);
   if (!entry) return;
   RecordHeader h;

@@ -47,6 +47,7 @@ class Writer final : private PendingOwner {
   void drop(const Key&, uint64_t id, Place);
   // Waits until all are written. False: stopping.
   bool carry(std::vector<Carried>&);
+  void room_made();   // a segment has gone
   uint64_t queued_bytes() const { return queued_bytes_.load(std::memory_order_relaxed); }
   bool has_pending(const Key&) const;
   // Bodies under way whose first records lie in a segment that goes.
@@ -81,6 +82,7 @@ class Writer final : private PendingOwner {
   void run();
   void work(Operation&);
   void look_at_all_pending();
+  bool waits_for_room(Pending&);
 
   // writer_store.cc: objects and their bodies
   void work_on(Pending&);
@@ -109,7 +111,7 @@ class Writer final : private PendingOwner {
   void changed(const Key& key, Variant variant) { names_.push_back({key, variant}); }
 
   static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
-  static constexpr int64_t kTickMs = 100, kStopMs = 1000;
+  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 1000;
 
   Core& core_;
   Syncer& syncer_;
@@ -121,12 +123,13 @@ class Writer final : private PendingOwner {
   mutable std::mutex queue_mutex_;
   std::condition_variable wake_;
   std::deque<Operation> queue_;
-  bool stop_ = false;
+  bool stop_ = false, room_made_ = false;
   std::atomic<uint64_t> queued_bytes_{0};
 
   // The thread's own.
   std::vector<Written> batch_;
   std::vector<Index::Name> names_;
+  std::deque<Operation> waiting_;   // whole objects, for room that is being made
   std::deque<std::unique_ptr<Operation>> unwritten_;   // removals that the disk did not take yet: they go first
   std::thread thread_;
 };

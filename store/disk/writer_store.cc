@@ -239,7 +239,7 @@ void Writer::end_stream(Pending& p) {
 // The record is there. An object that was erased meanwhile stays out of the table: its removal stands behind it.
 void Writer::committed(Written& w) {
   Pending& p = *w.pending;
-  core_.load_key(p.key);
+  core_.take_key(p.key);
   std::vector<Entry> gone;
   bool taken = false;
   {
@@ -264,7 +264,7 @@ void Writer::committed(Written& w) {
 void Writer::give_up(Pending& p) {
   if (!p.cancelled) {
     core_.tally.add(&Disk::Counters::given_up);
-    core_.load_key(p.key);
+    core_.take_key(p.key);
     erase_replaced_in_table(p.key, p.variant);
   }
   finish(p);
