@@ -93,7 +93,8 @@ class Disk {
 
   // ---- removing ----
   // All variants, and what is being stored of the key. Nobody finds them from now on; `durable` hears how many there
-  // were once they will not come back, whatever happens to the machine.
+  // were once they will not come back, whatever happens to the machine; 0 when the disk does not take it within seconds
+  // (they are gone for this process, and may be back after the next start).
   void erase(const Key&, std::function<void(unsigned)> durable = {});
   // One object.
   void erase(const Key&, uint64_t id);

@@ -217,6 +217,48 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_waited_for) {
   BOOST_TEST((look(*disk, 3001) == Seen::right));
 }
 
+// Whoever waits for a removal hears within seconds; the object is gone for this process in any case.
+BOOST_AUTO_TEST_CASE(a_removal_that_finds_no_space_is_answered) {
+  Place place;
+  SimulatedFiles files;
+  auto disk = open_disk(options_for(place.path), files);
+  loaded(*disk);
+  for (uint64_t k = 0; k < 20; ++k) put(*disk, k, 1);
+  settled(*disk, 20);
+  files.where = "segment-";
+  files.write_error = -ENOSPC;
+  auto began = std::chrono::steady_clock::now();
+  BOOST_TEST(erase(*disk, key_of(3)) == 0);
+  BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds(5)));
+  BOOST_TEST((look(*disk, 3) == Seen::nothing));
+  files.write_error = 0;
+  BOOST_TEST(eventually([&] { return erase(*disk, key_of(4)) == 1 || !find(*disk, key_of(4)); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  disk.reset();
+  std::filesystem::remove_all(place.path + "/index");
+  disk = open_disk(options_for(place.path), files);
+  BOOST_TEST(loaded(*disk));
+  BOOST_TEST((look(*disk, 3) == Seen::nothing));   // written as soon as there was space
+  BOOST_TEST((look(*disk, 5) == Seen::right));
+}
+
+// What is asked for while the index is rebuilt is not lost.
+BOOST_AUTO_TEST_CASE(asking_during_a_rebuild_costs_nothing) {
+  Place place;
+  fill(place.path, 300);
+  std::filesystem::remove_all(place.path + "/index");
+  SimulatedFiles files;
+  files.read_delay_ms = 5;   // so that there is time to ask
+  auto disk = open_disk(options_for(place.path, 1 << 30), files);
+  for (uint64_t k = 0; k < 300; ++k) {
+    Disk::Found now;
+    disk->find(key_of(k), 1 << 20, [](std::string_view) { return true; }, now, [](Disk::Found) {});
+  }
+  BOOST_TEST(loaded(*disk));
+  files.read_delay_ms = 0;
+  BOOST_TEST(disk->objects() == 300u);
+}
+
 BOOST_AUTO_TEST_CASE(a_broken_directory_goes_and_the_other_stays) {
   Place one, two;
   SimulatedFiles files;

@@ -29,7 +29,7 @@ void Writer::stop() {
     queue.swap(queue_);
   }
   for (Operation& o : queue) {
-    if (o.durable) o.durable(o.count);
+    not_durable(o);
     if (o.done) o.done();
   }
 }
@@ -166,12 +166,23 @@ void Writer::run() {
     flush();
     if (now_ms() >= next_look) {
       look_at_all_pending();
+      answer_late_removals();
       next_look = now_ms() + kTickMs;
     }
     if (ending || now_ms() >= give_up_at) break;
   }
-  for (auto& o : unwritten_) if (o->durable) o->durable(o->count);
+  for (auto& o : unwritten_) not_durable(*o);
   unwritten_.clear();
+}
+
+// Nobody finds the objects; but they may be there again after the next start.
+void Writer::not_durable(Operation& o) {
+  if (auto durable = std::exchange(o.durable, {})) durable(0);
+}
+
+void Writer::answer_late_removals() {
+  for (auto& o : unwritten_)
+    if (now_ms() >= o->until_ms) not_durable(*o);
 }
 
 void Writer::work(Operation& o) {
@@ -317,7 +328,7 @@ void Writer::failed(Written& w) {
   if (!w.operation) return;
   // Removals are not given up while there is hope.
   if (!core_.health.failed() && unwritten_.size() < kMostUnwritten) unwritten_.push_back(std::move(w.operation));
-  else if (w.operation->durable) syncer_.when_synced([durable = std::move(w.operation->durable), count = w.operation->count] { durable(count); });
+  else not_durable(*w.operation);
 }
 
 void Writer::write_erase(std::unique_ptr<Operation> o) {
@@ -326,6 +337,7 @@ void Writer::write_erase(std::unique_ptr<Operation> o) {
   h.key = o->key;
   h.id = o->kind == Operation::Kind::erase_id ? o->id : 0;
   h.head_hash = h.data_hash = hash_bytes({});
+  if (!o->until_ms) o->until_ms = now_ms() + kEraseMs;
   Written w{Operation::Kind::erase_key};
   w.operation = std::move(o);
   append(h, {}, nullptr, 0, std::move(w));

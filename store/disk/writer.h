@@ -40,7 +40,8 @@ class Writer final : private PendingOwner {
   // What an object of this variant takes the place of has gone, although that object is not stored.
   void erase_replaced(const Key&, Variant);
   bool rehead(const Key&, uint64_t id, std::string head);
-  // `durable` hears the number removed. False: there is nothing, and it will not be called.
+  // `durable` hears the number removed, 0 when the disk does not take it in time. False: there is nothing, and it will
+  // not be called.
   bool erase(const Key&, std::function<void(unsigned)> durable);
   void erase(const Key&, uint64_t id);
   // Found damaged at this place.
@@ -60,6 +61,7 @@ class Writer final : private PendingOwner {
     uint64_t id = 0;
     Variant variant;
     unsigned count = 0;
+    int64_t until_ms = 0;         // removals: when whoever waits hears that it could not be made to last
     bool ask_index = false;       // erase_key: what the index lists has gone as well, and is counted
     std::string head;
     std::function<void(unsigned)> durable;
@@ -108,10 +110,12 @@ class Writer final : private PendingOwner {
   bool flush();
   void commit(Written&);
   void failed(Written&);
+  void answer_late_removals();
+  void not_durable(Operation&);
   void changed(const Key& key, Variant variant) { names_.push_back({key, variant}); }
 
   static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
-  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 1000;
+  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 1000, kEraseMs = 2500;
 
   Core& core_;
   Syncer& syncer_;
