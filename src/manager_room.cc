@@ -176,6 +176,23 @@ std::vector<mgr::PeerRow> ManagerRoom::peers() const {
   return out;
 }
 
+namespace {
+
+void tell_counts(const store::Disk::Counters& c, mgr::StoreFacts& f) {
+  f.create_refusals = c.not_stored_limits + c.not_stored_busy;
+  f.create_failures = c.given_up;
+  f.creates = c.stored + f.create_refusals + f.create_failures;
+  f.write_amplification = c.stored_bytes ? double(c.written_bytes) / double(c.stored_bytes) : 0;
+  f.disk_counts = {{"stored", c.stored}, {"stored_bytes", c.stored_bytes}, {"carried_bytes", c.carried_bytes}, {"written_bytes", c.written_bytes},
+                   {"not_stored_busy", c.not_stored_busy}, {"not_stored_limits", c.not_stored_limits}, {"given_up", c.given_up},
+                   {"finds", c.finds}, {"found", c.found}, {"found_now", c.found_now}, {"reads", c.reads}, {"read_bytes", c.read_bytes},
+                   {"pool_reads", c.pool_reads}, {"damaged", c.damaged}, {"read_errors", c.read_errors}, {"write_errors", c.write_errors},
+                   {"erased", c.erased}, {"evicted", c.evicted}, {"carried", c.carried}, {"segments_reclaimed", c.segments_reclaimed},
+                   {"reheads", c.reheads}, {"syncs", c.syncs}, {"index_reopened", c.index_reopened}, {"rebuilt_objects", c.rebuilt_objects}};
+}
+
+}  // namespace
+
 mgr::StoreFacts ManagerRoom::store() const {
   mgr::StoreFacts f;
   auto totals = service_.cache_->memory().totals();
@@ -185,6 +202,7 @@ mgr::StoreFacts ManagerRoom::store() const {
   const store::Disk* disk = service_.cache_->disk();
   if (!disk) return f;
   const store::Settings& settings = service_.settings_.store;
+  tell_counts(disk->counters(), f);
   f.disk_entries = disk->objects();
   f.entries += f.disk_entries;   // one that is in both counts twice, as a StoreEntry of Squid would not
   for (auto& d : disk->directories()) {

@@ -3,6 +3,8 @@
 #include <netdb.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "access/rules.h"
 #include "settings.h"
 
@@ -74,6 +76,15 @@ void check_tls(const net::TlsSettings& tls, const config::Place& place, Problems
   check_file(colon == tls.dh_file.npos ? tls.dh_file : tls.dh_file.substr(colon + 1), place, "DH file", problems);
 }
 
+// Could the directory be made or written as things stand? What lacks is made at start.
+void check_cache_dir(const store::CacheDir& dir, Problems& problems) {
+  std::filesystem::path path = dir.path;
+  std::error_code error;
+  while (path.has_relative_path() && !std::filesystem::exists(path, error)) path = path.parent_path();
+  if (!std::filesystem::is_directory(path, error))
+    problems.missing(dir.place, "the cache_dir " + dir.path + " cannot be used: " + path.string() + " is no directory");
+}
+
 }  // namespace
 
 std::vector<net::Address> resolve_host(const std::string& name) {
@@ -100,6 +111,7 @@ void check_rules(const Settings& s, Problems& problems, access::AclSet::Resolver
 }
 
 void check_outside(const Settings& s, Problems& problems) {
+  for (const store::CacheDir& dir : s.store.cache_dirs) check_cache_dir(dir, problems);
   if (s.store.memory_cache_mode == store::MemoryCacheMode::disk && s.store.cache_dirs.empty())
     problems.warning(s.store.memory_cache_mode_place, "memory_cache_mode disk keeps nothing in memory without a cache_dir");
   for (auto& port : s.client.ports) check_tls(port.tls_settings, port.place, problems);

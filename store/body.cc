@@ -196,8 +196,10 @@ unsigned Body::cut_laggards(int64_t now_ms) {
 bool Body::attach(Reader* reader, uint64_t offset, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   if (offset < first_offset_) return false;
-  if (!retained_.load(std::memory_order_relaxed) && offset == 0 && first_offset_ == 0 && slowest() != kUnknownLength && slowest() > 0)
+  if (!retained_.load(std::memory_order_relaxed) && !start_held_ && offset == 0 && first_offset_ == 0 && slowest() != kUnknownLength &&
+      slowest() > 0)
     return false;   // its first chunk may go at any moment
+  if (!reader->background_) start_held_ = false;
   reader->offset_ = offset;
   reader->moved_ms_ = now_ms;
   reader->lagging_since_ms_ = 0;
@@ -295,8 +297,14 @@ void Body::wake_writer() {
   if (writer_) writer_->writer_woken();
 }
 
+void Body::release_start() {
+  std::lock_guard lock(mutex_);
+  if (!std::exchange(start_held_, false)) return;
+  release_behind_readers();
+}
+
 void Body::release_behind_readers() {
-  if (retained_.load(std::memory_order_relaxed)) return;
+  if (retained_.load(std::memory_order_relaxed) || start_held_) return;
   uint64_t slow = slowest();
   if (slow == kUnknownLength) return;
   size_t gone = 0;

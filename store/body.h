@@ -101,6 +101,9 @@ class Body final : public base::RefCounted {
   void fail();
   // Bytes that may be appended now; 0 = wait for writer_woken(). Unlimited while retained.
   uint64_t room();
+  // Whoever was to read from the start has come, or nobody will: until then (or the first attach() of a reader that is not
+  // in the background) nothing goes behind background readers.
+  void release_start();
   // No longer to be stored: chunks go behind the readers from now on. No reader may join any more.
   void stop_retaining();
   // Cuts off the readers that hold the others back (call about once a second while room() stays 0). Number cut.
@@ -154,6 +157,7 @@ class Body final : public base::RefCounted {
   std::vector<Reader*> readers_;
   Writer* writer_ = nullptr;
   bool writer_waits_ = false;    // for room
+  bool start_held_ = true;
   std::string trailers_;
   std::atomic<uint64_t> length_{0}, memory_{0};
   std::atomic<State> state_{State::filling};

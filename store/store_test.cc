@@ -196,7 +196,24 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
   BOOST_TEST(writer.wakes > 0);
   body->detach(&disk);
 
+  // However fast it is, the start stays for whom it was fetched, until the writer knows that nobody comes.
+  auto third = make_ref<Body>(kUnknownLength, false, 16 * 1024);
+  TestReader early{true}, late;
+  BOOST_TEST(third->attach(&early, 0, 0));
+  for (int i = 0; i < 4; ++i) {
+    third->append(block);
+    third->advance(&early, third->length(), 0);
+  }
+  BOOST_TEST(third->attach(&late, 0, 0));
+  iovec parts[8];
+  BOOST_TEST(third->view(0, parts, 8, kUnknownLength).bytes == third->length());
+  third->detach(&late);
+  third->advance(&early, third->length(), 0);
+  BOOST_TEST(!third->attach(&late, 0, 0));
+  third->detach(&early);
+
   auto second = make_ref<Body>(kUnknownLength, false, 16 * 1024);
+  second->release_start();
   TestReader alone{true};
   BOOST_TEST(second->attach(&alone, 0, 0));
   BOOST_TEST(second->reader_count() == 0u);

@@ -126,6 +126,16 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   return answer;
 }
 
+// Clients have seen something newer than what is stored, though it may not be stored itself: the old one goes (as
+// Squid removes it). Not by answers to a part or for one user, nor by failures.
+static bool outdates(int status, const http::StoreQuestion& q, const Arrival& a) {
+  if (a.method != http::Method::get || !a.may_store || q.request_has_range || q.request_has_authorization || q.request.no_store) return false;
+  switch (status) {
+    case 200: case 203: case 300: case 301: case 302: case 303: case 307: case 308: case 404: case 410: return true;
+    default: return false;
+  }
+}
+
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
   http::ResponseCacheControl control = http::response_cache_control(head, bytes);
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
@@ -184,6 +194,9 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       if (!response->stored) response->verdict = http::StoreVerdict::too_large;
       body->stop_retaining();
     }
+  } else if (outdates(head.status(), question, a)) {
+    memory_.erase_all(a.key);
+    if (may_be_on_disk(a.key)) disk_->erase(a.key);
   }
   return response;
 }

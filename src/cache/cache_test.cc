@@ -406,4 +406,19 @@ BOOST_AUTO_TEST_CASE(a_purge_after_the_request_went_out_is_noticed) {
   BOOST_TEST(purges.purged_since(before, a));   // forgotten: taken for purged
 }
 
+BOOST_AUTO_TEST_CASE(what_clients_have_seen_replaced_is_not_served_again) {
+  Setup s;
+  s.fetch("Cache-Control: max-age=60\r\n");
+  s.fetch("Cache-Control: no-store\r\n", "newer");
+  BOOST_TEST(!s.find().response);
+  // But a failure, a part, or one user's page says nothing of it.
+  s.fetch("Cache-Control: max-age=60\r\n");
+  s.fetch("Cache-Control: no-store\r\n", "broken", "", "HTTP/1.1 503 Busy");
+  BOOST_TEST(bool(s.find().response));
+  s.fetch("Cache-Control: no-store\r\n", "mine", "Authorization: Basic eA==\r\n");
+  BOOST_TEST(bool(s.find().response));
+  s.fetch("Cache-Control: no-store\r\n", "part", "Range: bytes=0-3\r\n");
+  BOOST_TEST(bool(s.find().response));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,12 +32,14 @@ void Transaction::look_up() {
   }
 
   key_ = cache::key_of(target_.url);
-  cache::Found found = worker_->cache.lookup(question());
-  // One that waited for another's fetch finds it in memory, if anywhere.
+  cache::Found found;
   bool from_disk = false;
-  if (!found.response && worker_->cache.may_be_on_disk(key_)) {
+  if (!disk_asked_) found = worker_->cache.lookup(question());
+  if (!found.response && (disk_asked_ || worker_->cache.may_be_on_disk(key_))) {
     if (!look_on_disk(found)) return;
     from_disk = bool(found.response);
+    // Nothing there: but memory may have got one while the disk was asked.
+    if (!from_disk && !found.other_variant) found = worker_->cache.lookup(question());
   }
   disk_asked_ = false;
   bool withheld = found.response && !policy.send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed;

@@ -30,6 +30,7 @@ constexpr Action kActions[] = {
     {"histograms", "Full Histogram Counts", false, page_histograms},
     {"active_requests", "Client-side Active Requests", false, page_active_requests},
     {"storedir", "Store Directory Stats", false, page_storedir},
+    {"store_io", "Store IO Interface Stats", false, page_store_io},
     {"events", "Event Queue", false, page_events},
     {"server_list", "Peer Cache Statistics", false, page_server_list},
 };

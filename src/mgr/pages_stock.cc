@@ -48,6 +48,15 @@ void page_storedir(const PageContext& c, std::string& out) {
   for (size_t i = 0; i < store.directories.size(); ++i) print_directory(out, i, store.directories[i]);
 }
 
+// Squid's four lines; then ours, in the form of mgr:counters.
+void page_store_io(const PageContext& c, std::string& out) {
+  StoreFacts store = ask(c.sources.store);
+  print(out, "Store IO Interface Stats\ncreate.calls {}\ncreate.select_fail {}\ncreate.create_fail {}\ncreate.success {}\n",
+        store.creates, store.create_refusals, store.create_failures, store.creates - store.create_refusals - store.create_failures);
+  for (const DiskCount& row : store.disk_counts) print(out, "disk.{} = {}\n", row.name, row.count);
+  print(out, "disk.write_amplification = {:.3f}\n", store.write_amplification);
+}
+
 void page_mem(const PageContext& c, std::string& out) {
   out += "Current memory usage:\n"
          "Pool\t Obj Size\tChunks\t\t\t\t\t\t\tAllocated\t\t\t\t\tIn Use\t\t\t\t\tIdle\t\t\tAllocations Saved\t\t\tRate\t\n"

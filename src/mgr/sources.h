@@ -87,11 +87,16 @@ struct StoreDirectoryRow {
   bool selected = false, read_only = false;
   double reference_age_days = 0;               // of the next object to go
 };
+// Of the disk store since the start: what was done, and why something was not. Printed in this order.
+struct DiskCount { std::string_view name; uint64_t count = 0; };
 struct StoreFacts {
   uint64_t entries = 0, entries_in_memory = 0, hot_entries = 0, disk_entries = 0;
   uint64_t memory_bytes = 0, memory_capacity_bytes = 0;
   uint64_t disk_bytes = 0, disk_capacity_bytes = 0;
   std::vector<StoreDirectoryRow> directories;
+  uint64_t creates = 0, create_refusals = 0, create_failures = 0;   // objects offered to the disk
+  std::vector<DiskCount> disk_counts;
+  double write_amplification = 0;              // bytes written for each byte stored
 };
 
 struct PoolRow {

@@ -276,6 +276,7 @@ void Fetch::deliver() {
   delivered_ = true;
   facts_.total_us = loop_.wall_us() - started_us_;
   if (owner_) owner_->fetch_response(response_, source_, facts_);
+  if (response_) response_->body->release_start();   // whoever wanted it reads now
 }
 
 // quick_abort_*: is what is left worth fetching for the cache alone? Little is (min), much is not (max), and between
