@@ -77,7 +77,7 @@ class Disk {
   using Match = std::function<bool(std::string_view head)>;
   using Done = std::function<void(Found)>;
   // The newest object of the key whose head matches; counts as a use. Head and first block are checked. Bodies up to
-  // `memory_limit` bytes come in memory. True: `now` is the answer (what was needed is in the page cache, or there is
+  // `memory_limit` bytes (or 64 KiB) come in memory. True: `now` is the answer (what was needed is in the page cache, or there is
   // nothing). False: `later` will be called, exactly once.
   bool find(const Key&, uint64_t memory_limit, Match, Found& now, Done later);
 

@@ -1,5 +1,7 @@
 #include "store/disk/finder.h"
 
+#include <algorithm>
+
 #include "store/disk/record_reader.h"
 
 namespace loligo::store::disk {
@@ -9,6 +11,7 @@ using Result = RecordReader::Result;
 Finder::Answer Finder::find(const Key& key, uint64_t memory_limit, const Disk::Match& match, bool no_wait, Disk::Found& found) {
   found = {};
   if (core_.health.failed()) return Answer::done;
+  memory_limit = std::max(memory_limit, kAlwaysInMemory);
   constexpr int kTries = 4;   // what moves while we look stands elsewhere the next time
   for (int i = 0; i < kTries; ++i) {
     bool unknown = core_.loading() && !core_.table.touched(key);   // asked before the table, which may be whole right after

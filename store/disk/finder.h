@@ -12,6 +12,8 @@ class Finder {
   Finder(std::shared_ptr<Core> core, std::shared_ptr<ReadPool> pool, Writer& writer)
       : shared_core_(std::move(core)), pool_(std::move(pool)), core_(*shared_core_), writer_(writer) {}
 
+  // Smaller bodies are read with their head in one go, and checked each time; no file is worth it.
+  static constexpr uint64_t kAlwaysInMemory = 64 << 10;
   enum class Answer : uint8_t { done, again };
   bool may_have(const Key& key) const { return (core_.loading() && !core_.table.touched(key)) || core_.table.contains(key); }
   // With no_wait, `again` when it would have to wait. Without: waits for the disk, and for the index to be open.

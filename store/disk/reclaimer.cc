@@ -90,7 +90,12 @@ unsigned Reclaimer::carry(const base::Ref<Segment>& segment, const Objects& obje
     batch.clear();
     batch_bytes = 0;
   };
-  for (uint32_t i : carry_over_.choose(candidates, segment->end())) {
+  uint64_t allowance = uint64_t(double(segment->end()) * CarryOver::kShare) + saved_;
+  std::vector<uint32_t> chosen = carry_over_.choose(candidates, uint64_t(double(allowance) / CarryOver::kShare));
+  uint64_t spent = 0;
+  for (uint32_t i : chosen) spent += all[i]->bytes_here;
+  saved_ = std::min(allowance - std::min(allowance, spent), most_saved_);
+  for (uint32_t i : chosen) {
     if (core_.stopping() || !core_.health.may_write()) break;
     if (!all[i]->simple) {
       carried += carry_parts(*all[i], segment->number);

@@ -46,6 +46,9 @@ class Reclaimer {
   Writer& writer_;
   Syncer& syncer_;
   const CarryOver carry_over_;
+  // Allowance that earlier segments did not use, so that large objects are carried too; a segment's bytes with its own.
+  const uint64_t most_saved_ = uint64_t(double(core_.segments.segment_bytes()) * (1 - CarryOver::kShare));
+  uint64_t saved_ = most_saved_;
   std::thread thread_;
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "store/disk/carry_over.h"
 #include "store/disk/writer.h"
 
 namespace loligo::store::disk {
@@ -32,8 +31,7 @@ bool Writer::within_limits(uint64_t length) const {
 
 // Reclaiming begins well before this, and has fallen behind when it is reached; what it carries over still fits.
 bool Writer::space_for(uint64_t bytes) const {
-  uint64_t reserve = uint64_t(double(core_.segments.segment_bytes()) * CarryOver::kShare);
-  return core_.used() + bytes + reserve <= core_.options.capacity;
+  return core_.used() + bytes + core_.segments.segment_bytes() <= core_.options.capacity;
 }
 
 bool Writer::has_pending(const Key& key) const {
