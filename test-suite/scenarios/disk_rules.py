@@ -275,7 +275,7 @@ def _(lab):
         proxy.stop()
 
 
-def size_limit(lab, mb, sizes, times):
+def size_limit(lab, mb, sizes, times, least):
     source, proxy = Source(lab), disk_proxy(lab, "maximum_object_size 50 MB\n" + cache_dir(lab, mb=mb) + ALWAYS_FROM_DISK)
     pull = Puller(lab, proxy, source)
     passed, n, most, paths = 0, 0, 0, []
@@ -288,7 +288,7 @@ def size_limit(lab, mb, sizes, times):
     settled(lab, proxy)
     most, now = max(most, used_bytes(folder(lab))), used_bytes(folder(lab))
     check(most <= mb * MB * 1.01, f"{most / MB:.2f} MB on disk, {mb} allowed")
-    check(now >= mb * MB * 0.7, f"{now / MB:.2f} MB on disk of {mb} at the end")
+    check(now >= mb * MB * least, f"{now / MB:.2f} MB on disk of {mb} at the end")
     check(pull.held(paths[-20:]) >= 2, "some of the newest are there")
     pull.close()
     restart(proxy)
@@ -298,12 +298,12 @@ def size_limit(lab, mb, sizes, times):
 
 @scenario("disk.size-small", "The size limit holds to 1 % while three times as much passes: objects of 3 to 20 KB", timeout=180, squid="counts blocks its own way")
 def _(lab):
-    size_limit(lab, 30, (3000, 20_000, 8000, 12_000), 3)
+    size_limit(lab, 30, (3000, 20_000, 8000, 12_000), 3, 0.5)     # a segment is an eighth of so small a directory
 
 
 @scenario("disk.size-mixed", "The size limit holds to 1 % while three times as much passes: 1 KB to 8 MB", timeout=180, squid="counts blocks its own way")
 def _(lab):
-    size_limit(lab, 100, (1000, 50_000, 400_000, 8 * MB, 2000, 1_500_000), 3)
+    size_limit(lab, 100, (1000, 50_000, 400_000, 8 * MB, 2000, 1_500_000), 3, 0.65)
 
 
 @scenario("disk.newest", "Objects that come one after the other into a full directory are all stored", squid="drops the newest when it is full", later="new ones are passed over while room is being made")
