@@ -49,8 +49,8 @@ void Health::read_error(int error) {
 
 uint64_t segment_bytes_for(uint64_t capacity) {
   constexpr uint64_t MiB = 1 << 20;
-  if (capacity < 32 * MiB) return std::max<uint64_t>(capacity / 8, 256 << 10);
-  return std::min<uint64_t>(std::max(std::clamp(capacity / 64, 4 * MiB, 256 * MiB), capacity / 1024), 16384 * MiB);
+  if (capacity < 256 * MiB) return std::clamp<uint64_t>(capacity / 16, 256 << 10, 4 * MiB);
+  return std::min<uint64_t>(std::max(std::min(capacity / 64, 256 * MiB), capacity / 1024), 16384 * MiB);
 }
 
 Core::Core(std::shared_ptr<Shared> shared_, const DiskDirectoryOptions& options, Files& files)
@@ -98,6 +98,17 @@ bool Core::wait_to_look(int64_t most_ms) {
   room_.wait_for(lock, std::chrono::milliseconds(most_ms), [&] { return look_ || stopping(); });
   look_ = false;
   return !stopping();
+}
+
+void Core::found_damaged(const Key& key, uint64_t id) {
+  tally.add(&Disk::Counters::damaged);
+  std::lock_guard lock(damage_mutex_);
+  if (on_damage_) on_damage_(key, id);
+}
+
+void Core::on_damage(std::function<void(const Key&, uint64_t)> f) {
+  std::lock_guard lock(damage_mutex_);
+  on_damage_ = std::move(f);
 }
 
 void Core::load_key(const Key& key) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -95,6 +96,10 @@ struct Core {
   // The reclaiming thread looks now whether there is room.
   void look_for_room();
   bool wait_to_look(int64_t most_ms);   // false: stopping
+  // A body that is being sent turned out to be damaged: its object goes. Nothing once the directory is closed.
+  void found_damaged(const Key&, uint64_t id);
+  void on_damage(std::function<void(const Key&, uint64_t)>);
+
   // The index lists everything: only then may it say how far it goes.
   std::atomic<bool> index_complete{false};
 
@@ -108,12 +113,14 @@ struct Core {
   mutable std::mutex mutex_;
   std::condition_variable changed_, room_;
   bool look_ = false;
+  std::mutex damage_mutex_;
+  std::function<void(const Key&, uint64_t)> on_damage_;
   std::shared_ptr<Index> index_;
   std::atomic<Stage> stage_{Stage::opening};
   std::atomic<bool> stopping_{false};
 };
 
-// An eighth of small directories, a sixty-fourth of usual ones; never more than a thousand files.
+// A sixty-fourth of usual directories, a sixteenth of small ones (up to 4 MiB); never more than a thousand files.
 uint64_t segment_bytes_for(uint64_t capacity);
 
 }  // namespace loligo::store::disk

@@ -36,6 +36,9 @@ Directory::Directory(std::shared_ptr<Core> core, base::Ref<File> lock)
     : core_(std::move(core)), pool_(std::make_shared<ReadPool>()), lock_(std::move(lock)), syncer_(*core_), writer_(*core_, syncer_),
       finder_(core_, pool_, writer_), loader_(*core_, syncer_), reclaimer_(*core_, writer_, syncer_) {
   core_->table.begin_loading();
+  core_->on_damage([this](const Key& key, uint64_t id) {
+    if (auto entry = core_->table.find(key, id)) writer_.drop(key, id, entry->place);
+  });
   pool_->start(core_->all.read_threads);
   syncer_.start();
   writer_.start();
@@ -45,6 +48,7 @@ Directory::Directory(std::shared_ptr<Core> core, base::Ref<File> lock)
 
 // Bytes first: the writer ends before the syncer, which leaves an index that lists everything.
 Directory::~Directory() {
+  core_->on_damage({});
   core_->stop();
   reclaimer_.join();
   loader_.join();

@@ -94,6 +94,32 @@ BOOST_AUTO_TEST_CASE(flipped_bytes_in_segments_are_misses_never_wrong_bodies) {
   BOOST_TEST_MESSAGE("of " << keys << " objects " << missing << " are gone after 1,000 flips");
 }
 
+// A late find ends the transfer visibly, is counted, and the next request does not meet it again.
+BOOST_AUTO_TEST_CASE(damage_far_behind_the_start_takes_the_object_away) {
+  Place place;
+  const std::string bytes = bytes_of(8, 5'000'000);
+  {
+    auto disk = open_disk(options_for(place.path, 1 << 30));
+    disk->store(key_of(1), {}, "large", body_of(bytes), bytes.size());
+    settled(*disk, 1);
+  }
+  flip(files_in(place.path, "segment-").at(0), 3'500'000);
+  auto disk = open_disk(options_for(place.path, 1 << 30));
+  auto found = find(*disk, key_of(1), 0);
+  BOOST_REQUIRE(found);
+  std::string body = read_body(*found.body);
+  BOOST_REQUIRE(body.ends_with("damaged"));
+  BOOST_TEST((bytes.starts_with(body.substr(0, body.size() - 7))));
+  BOOST_TEST(body.size() > 2'000'000u);
+  BOOST_TEST(disk->counters().damaged == 1u);
+  BOOST_TEST(!find(*disk, key_of(1), 0));
+  disk.reset();
+  std::filesystem::remove_all(place.path + "/index");
+  disk = open_disk(options_for(place.path, 1 << 30));
+  BOOST_TEST(loaded(*disk));
+  BOOST_TEST(!find(*disk, key_of(1), 0));
+}
+
 BOOST_AUTO_TEST_CASE(truncated_segments_are_misses_never_short_bodies) {
   Place place;
   std::minstd_rand random(12);

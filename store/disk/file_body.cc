@@ -78,7 +78,7 @@ void FileBody::read(size_t i) {
   Part& p = parts_[i];   // the extent and the segment do not change
   auto result = RecordReader::check_extent(*core_, *p.segment, key_, id_, p.extent, p.offset);
   core_->tally.add(&Disk::Counters::pool_reads);
-  if (result == RecordReader::Result::damaged) core_->tally.add(&Disk::Counters::damaged);
+  if (result == RecordReader::Result::damaged) core_->found_damaged(key_, id_);   // so that the next request fetches it anew
   std::lock_guard lock(mutex_);
   p.state = result == RecordReader::Result::fine ? State::ready : State::damaged;
   for (size_t w = 0; w < waiting_.size();) {

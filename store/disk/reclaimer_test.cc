@@ -69,6 +69,8 @@ BOOST_AUTO_TEST_CASE(the_limit_holds_and_what_is_used_stays) {
                                 << " = " << double(c.written_bytes) / double(c.stored_bytes) << "; carried " << c.carried << " evicted " << c.evicted
                                 << " segments " << c.segments_reclaimed << " damaged " << c.damaged << " objects " << disk->objects());
   BOOST_TEST(largest <= capacity + capacity / 100);
+  BOOST_TEST(disk->directories()[0].used >= capacity / 100 * 80);
+  BOOST_TEST(c.given_up == 0u);   // the queue waits for room
   BOOST_TEST(double(c.written_bytes) <= 1.5 * double(c.stored_bytes));
   BOOST_TEST(c.segments_reclaimed > 10u);
   BOOST_TEST(c.damaged == 0u);

@@ -237,10 +237,14 @@ void Writer::room_made() {
   wake_.notify_all();
 }
 
-// Reclaiming is a little behind: the queue is there for that.
+// Reclaiming is a little behind: the queue is there for that. A stream waits before each of its extents.
 bool Writer::waits_for_room(Pending& p) {
-  if (p.cancelled || p.ended || p.streams || p.body->state() != Body::State::complete) return false;
-  if (space_for(appender_.gathered() + p.body->length()) || !core_.health.may_write() || core_.stopping()) return false;
+  uint64_t bytes = std::min(p.body->length() - p.taken + p.block_bytes, kMaxExtent);
+  if (p.cancelled || p.ended || core_.health.failed() || core_.stopping()) return false;
+  if (space_for(appender_.gathered() + bytes)) {
+    p.waits_until_ms = 0;
+    return false;
+  }
   if (!p.waits_until_ms) {
     p.waits_until_ms = now_ms() + kRoomMs;
     flush();

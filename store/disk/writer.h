@@ -115,7 +115,7 @@ class Writer final : private PendingOwner {
   void changed(const Key& key, Variant variant) { names_.push_back({key, variant}); }
 
   static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
-  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 1000, kEraseMs = 2500;
+  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 2000, kEraseMs = 2500;
 
   Core& core_;
   Syncer& syncer_;

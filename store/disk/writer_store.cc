@@ -48,7 +48,7 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
     return false;
   }
   uint64_t charge = complete ? expected : 0;
-  bool busy = !core_.health.may_write() || queued_bytes() + charge > core_.all.queue_bytes || !space_for(head.size() + charge);
+  bool busy = !core_.health.may_write() || queued_bytes() + charge > core_.all.queue_bytes;
   PendingOwner& owner = *this;
   auto pending = base::make_ref<Pending>(owner, key, variant, id, std::move(head), std::move(body), expected);
   pending->charged = charge;
@@ -177,6 +177,12 @@ void Writer::stream(Pending& p) {
     if (view.bytes) p.body->advance(&p, p.taken, now_ms());
     if (!within_limits(std::max(p.taken, core_.options.min_object))) return give_up(p);
     bool more = view.state == Body::State::filling || p.taken < p.body->length();
+    if (p.block_bytes == kMaxExtent && more && waits_for_room(p)) {
+      Operation o{Operation::Kind::store, p.key};
+      o.pending = base::Ref<Pending>(&p);
+      waiting_.push_back(std::move(o));
+      return;
+    }
     if (p.block_bytes == kMaxExtent && more && !write_extent(p)) return give_up(p);
     if (view.bytes) continue;
     if (view.state == Body::State::failed) return give_up(p);
