@@ -127,7 +127,7 @@ void render_item(Item& item, const Record& record, const RenderOptions& options,
 void Format::render(const Record& record, const RenderOptions& options, Buffer& out) {
   size_t start = out.size();
   if (native_) {
-    render_native(record, options, out);
+    render_native(record, options, native_cache_, out);
   } else {
     for (Item& item : items_) {
       render_item(item, record, options, scratch_, out);

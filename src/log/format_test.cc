@@ -347,6 +347,42 @@ struct Columns {
 
 }  // namespace
 
+// Bytes are looked at eight at a time; each stands for itself all the same, wherever it stands.
+BOOST_AUTO_TEST_CASE(encodings_byte_by_byte) {
+  auto encoded = [](Encoding encoding, const std::string& text) {
+    std::string out(kGrowth * text.size() + kExtra, '\0');
+    out.resize(size_t(encode(encoding, text, out.data()) - out.data()));
+    return out;
+  };
+  for (Encoding encoding : {Encoding::token, Encoding::url, Encoding::quoted, Encoding::mime, Encoding::mime_token, Encoding::percent, Encoding::raw, Encoding::event})
+    for (int byte = 0; byte < 256; ++byte) {
+      const std::string single = encoded(encoding, std::string(1, char(byte)));
+      for (size_t length : {7, 8, 9, 17})
+        for (size_t at = 0; at < length; ++at) {
+          std::string text(length, 'x');
+          text[at] = char(byte);
+          BOOST_TEST_REQUIRE(encoded(encoding, text) == std::string(at, 'x') + single + std::string(length - at - 1, 'x'), byte << " at " << at);
+        }
+    }
+}
+
+// What a native line keeps for the next one never shows in a line where it does not belong.
+BOOST_AUTO_TEST_CASE(native_lines_one_after_the_other) {
+  Sample sample;
+  Record& r = sample.record;
+  auto format = *Format::builtin("squid");
+  for (int64_t time : std::initializer_list<int64_t>{999'999, 1'000'000, 1'999'999, 1'000'001, 1'700'000'000'123'456, 0})
+    for (const char* client : {"192.0.2.17", "192.0.2.18", "2001:db8::17", "192.0.2.17"})
+      for (int64_t elapsed : {-1, 0, 9'999, 10'000, 99'000, 1'234'567'000})
+        for (int status : {0, 99, 200, 999}) {
+          r.end_us = time, r.elapsed_us = elapsed, r.status = status;
+          r.client = *net::Address::parse(client);
+          Buffer line;
+          format.render(r, {}, line);
+          BOOST_TEST_REQUIRE(line.view() == render("%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt", r));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(native_lines_of_a_real_squid) {
   for (const NativeCase& c : kSquidLines) {
     Columns columns(c.line);
