@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(a_slow_disk_makes_finding_slow_but_never_the_caller) {
   for (uint64_t k = 0; k < 60; ++k) put(*disk, k, 1);
   settled(*disk, 60);
   files.read_delay_ms = 50;
-  auto worst = std::chrono::steady_clock::duration::zero();
+  std::vector<std::chrono::steady_clock::duration> times;
   std::atomic<int> open{0}, right{0};
   for (uint64_t k = 0; k < 40; ++k) {
     Disk::Found now;
@@ -357,11 +357,13 @@ BOOST_AUTO_TEST_CASE(a_slow_disk_makes_finding_slow_but_never_the_caller) {
     ++open;
     if (disk->find(key_of(k), 1 << 20, [](std::string_view) { return true; }, now, [&](Disk::Found f) { right += bool(f); --open; })) --open;
     put(*disk, 100 + k, 1);
-    worst = std::max(worst, std::chrono::steady_clock::now() - began);
+    times.push_back(std::chrono::steady_clock::now() - began);
   }
   BOOST_TEST(eventually([&] { return open == 0; }));
   BOOST_TEST(right == 40);
-  BOOST_TEST(worst < std::chrono::milliseconds(40));
+  // One that the scheduler delays on a busy machine says nothing; had they read, all would have taken 50 ms.
+  std::sort(times.begin(), times.end());
+  BOOST_TEST(times[times.size() * 3 / 4] < std::chrono::milliseconds(40));
 }
 
 // The real thing: a process that stores is killed; what had been stored for a second is there, and nothing is wrong.
