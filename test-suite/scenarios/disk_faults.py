@@ -359,7 +359,7 @@ def _(lab):
     damage_story(lab, each_way, sizes_up_to(1 << 20, 60, random.Random()), len(ways))
 
 
-@scenario("disk.flip-large", "A flipped byte in objects of 3 to 20 MB: never a wrong byte; a late find ends the transfer visibly; then it is refetched", timeout=120, squid="serves them", later="an object that was found damaged late stays")
+@scenario("disk.flip-large", "A flipped byte in objects of 3 to 20 MB: never a wrong byte; a late find ends the transfer visibly; then it is refetched", timeout=120, squid="serves them")
 def _(lab):
     source, proxy, pull, paths = stocked(lab, (3_000_000, 5_000_000, 9_000_000, 20_000_000))
     cut = 0

@@ -306,7 +306,7 @@ def _(lab):
     size_limit(lab, 100, (1000, 50_000, 400_000, 8 * MB, 2000, 1_500_000), 3, 0.65)
 
 
-@scenario("disk.newest", "Objects that come one after the other into a full directory are all stored", squid="drops the newest when it is full", later="new ones are passed over while room is being made")
+@scenario("disk.newest", "Objects that come one after the other into a full directory are all stored", squid="drops the newest when it is full")
 def _(lab):
     source, proxy = Source(lab), disk_proxy(lab, cache_dir(lab, mb=30) + ALWAYS_FROM_DISK)
     pull = Puller(lab, proxy, source)
