@@ -1,5 +1,5 @@
 noinst_LIBRARIES += store/libstore.a
-store_libstore_a_SOURCES = store/settings.cc store/settings.h store/body.cc store/body.h store/policy.cc store/policy.h store/object.h store/memory.cc store/memory.h \
+store_libstore_a_SOURCES = store/settings.cc store/settings.h store/body.cc store/body.h store/policy.cc store/policy.h store/policy_adaptive.cc store/policy_adaptive.h store/object.h store/memory.cc store/memory.h \
   store/disk/disk.cc store/disk/disk.h store/disk/directory.cc store/disk/directory.h store/disk/core.cc store/disk/core.h \
   store/disk/files.cc store/disk/files.h store/disk/format.cc store/disk/format.h store/disk/segment.cc store/disk/segment.h \
   store/disk/table.cc store/disk/table.h store/disk/index.cc store/disk/index.h store/disk/index_env.cc store/disk/index_env.h \
@@ -25,3 +25,14 @@ store_disk_disk_fault_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYST
 noinst_PROGRAMS += test-suite/bench/disk_bench
 test_suite_bench_disk_bench_SOURCES = test-suite/bench/disk_bench.cc
 test_suite_bench_disk_bench_LDADD = $(LIBS_STORE) $(LOLIGO_SYSTEM_LIBS) $(JEMALLOC_LIBS)
+
+check_PROGRAMS += store/policy_test test-suite/bench/policy_simulation_test
+store_policy_test_SOURCES = src/base/test_main.cc store/policy_test.cc
+store_policy_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
+
+noinst_PROGRAMS += test-suite/bench/policy_trace
+POLICY_SIMULATION = test-suite/bench/policy_simulation.cc test-suite/bench/policy_simulation.h test-suite/bench/policy_workload.cc test-suite/bench/policy_workload.h
+test_suite_bench_policy_trace_SOURCES = test-suite/bench/policy_trace.cc $(POLICY_SIMULATION)
+test_suite_bench_policy_trace_LDADD = $(LIBS_STORE) $(LOLIGO_SYSTEM_LIBS)
+test_suite_bench_policy_simulation_test_SOURCES = src/base/test_main.cc test-suite/bench/policy_simulation_test.cc $(POLICY_SIMULATION)
+test_suite_bench_policy_simulation_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

@@ -17,7 +17,7 @@ namespace loligo::store {
 struct MemoryLimits {
   uint64_t capacity = 256 << 20;        // cache_mem, bytes
   uint64_t max_object = 512 << 10;      // maximum_object_size_in_memory, bytes
-  std::string policy = "s3fifo";        // memory_replacement_policy
+  std::string policy = "adaptive";       // memory_replacement_policy
 };
 
 class Memory {

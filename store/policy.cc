@@ -5,6 +5,8 @@
 #include <deque>
 #include <vector>
 
+#include "store/policy_adaptive.h"
+
 namespace loligo::store {
 
 namespace {
@@ -205,7 +207,8 @@ class Lfuda final : public Heap {
 }  // namespace
 
 std::unique_ptr<Policy> make_policy(std::string_view name, uint64_t capacity) {
-  if (name == "s3fifo" || name.empty()) return std::make_unique<S3Fifo>(capacity);
+  if (name == "adaptive" || name.empty()) return std::make_unique<Adaptive>();
+  if (name == "s3fifo") return std::make_unique<S3Fifo>(capacity);
   if (name == "lru") return std::make_unique<Lru>();
   if (name == "heap LRU") return std::make_unique<HeapLru>();
   if (name == "heap GDSF") return std::make_unique<Gdsf>();

@@ -14,11 +14,12 @@ struct PolicyNode {
   PolicyNode *previous = nullptr, *next = nullptr;  // list policies
   uint64_t key_hash = 0;
   uint64_t size = 0;          // bytes charged
-  double priority = 0;        // heap policies
-  uint32_t heap_index = 0;
+  double priority = 0;        // of the heap policies; what the size counts for in the adaptive one
+  uint32_t heap_index = 0;    // place in the policy's array
+  uint32_t uses = 0;
+  uint32_t last_used = 0;     // in requests, of the adaptive policy
   uint8_t frequency = 0;      // saturating at 3 for S3-FIFO
   uint8_t queue = 0;          // which list it is in; 0 = none
-  uint32_t uses = 0;
 };
 
 class Policy {
@@ -34,7 +35,7 @@ class Policy {
   virtual void set_capacity(uint64_t bytes) = 0;
 };
 
-// "s3fifo" (default), "lru", "heap LRU", "heap GDSF", "heap LFUDA"; null for another word.
+// "adaptive" (default), "s3fifo", "lru", "heap LRU", "heap GDSF", "heap LFUDA"; null for another word.
 std::unique_ptr<Policy> make_policy(std::string_view name, uint64_t capacity);
 
 }  // namespace loligo::store

@@ -10,7 +10,7 @@ using namespace config;
 constexpr Choice<MemoryCacheMode> kModes[] = {{"always", MemoryCacheMode::always}, {"disk", MemoryCacheMode::disk}, {"network", MemoryCacheMode::network}};
 constexpr Choice<DirectorySelection> kSelections[] = {{"least-load", DirectorySelection::least_load}, {"round-robin", DirectorySelection::round_robin}};
 constexpr std::pair<std::string_view, Replacement> kPolicies[] = {
-    {"lru", Replacement::lru}, {"heap LRU", Replacement::heap_lru}, {"heap GDSF", Replacement::heap_gdsf}, {"heap LFUDA", Replacement::heap_lfuda}, {"s3fifo", Replacement::s3fifo}};
+    {"lru", Replacement::lru}, {"heap LRU", Replacement::heap_lru}, {"heap GDSF", Replacement::heap_gdsf}, {"heap LFUDA", Replacement::heap_lfuda}, {"s3fifo", Replacement::s3fifo}, {"adaptive", Replacement::adaptive}};
 
 template <auto Member>
 void parse_policy(const Statement& s, void* settings, Problems& problems) {
@@ -22,7 +22,7 @@ void parse_policy(const Statement& s, void* settings, Problems& problems) {
       Field<Member>::in(settings) = value;
       return warn_surplus(s, name.find(' ') == name.npos ? 1 : 2, problems);
     }
-  problems.error(s.at(0), "'" + policy + "' is no replacement policy", "one of: s3fifo, lru, heap LRU, heap GDSF, heap LFUDA");
+  problems.error(s.at(0), "'" + policy + "' is no replacement policy", "one of: adaptive, s3fifo, lru, heap LRU, heap GDSF, heap LFUDA");
 }
 template <auto Member>
 void dump_policy(const Directive& self, const void* settings, std::string& out) {
@@ -31,7 +31,7 @@ void dump_policy(const Directive& self, const void* settings, std::string& out) 
 }
 template <auto Member>
 constexpr Directive policy(std::string_view names, std::string_view default_value, std::string_view text) {
-  return custom(names, "s3fifo|lru|heap LRU|heap GDSF|heap LFUDA", default_value, text, parse_policy<Member>, dump_policy<Member>);
+  return custom(names, "adaptive|s3fifo|lru|heap LRU|heap GDSF|heap LFUDA", default_value, text, parse_policy<Member>, dump_policy<Member>);
 }
 
 // "min-size=", "max-size=" and what only Squid's own directories know.
@@ -97,11 +97,12 @@ constexpr Directive maximum_object_size() {
 constexpr Directive kDirectives[] = {
     bytes<&Settings::cache_mem>("cache_mem", "256 MB", "Memory for cached objects."),
     bytes<&Settings::maximum_object_size_in_memory>("maximum_object_size_in_memory", "512 KB", "The largest object kept in memory."),
-    policy<&Settings::memory_replacement_policy>("memory_replacement_policy", "s3fifo", "Which objects leave memory first. s3fifo, the default, keeps what is asked for again and lets a scan pass through."),
+    policy<&Settings::memory_replacement_policy>("memory_replacement_policy", "adaptive",
+           "Which objects leave memory first. adaptive, the default, learns from the requests which objects will be asked for again, and prefers small ones, with some regard for bytes. s3fifo disregards size."),
     memory_cache_mode(),
     maximum_object_size(),
     bytes<&Settings::minimum_object_size>("minimum_object_size", "0 KB", "The smallest object kept, in memory or on disk."),
-    policy<&Settings::cache_replacement_policy>("cache_replacement_policy", "lru", "Which objects leave the disk first, for the cache_dir lines below it."),
+    policy<&Settings::cache_replacement_policy>("cache_replacement_policy", "adaptive", "Which objects leave the disk first, for the cache_dir lines below it."),
     custom("cache_dir", "ufs|aufs|diskd|rock directory MB [option ...]", "none",
            "A directory for cached objects and its size. All types open the same store. Options: min-size=BYTES, max-size=BYTES, read-only.", parse_cache_dir, dump_cache_dir, true),
     percent<&Settings::cache_swap_low>("cache_swap_low", "90", "Replacement frees disk space down to this share of a cache_dir."),
@@ -127,7 +128,7 @@ constexpr Directive kDirectives[] = {
 std::string_view policy_name(Replacement policy) {
   for (auto& [name, value] : kPolicies)
     if (value == policy) return name;
-  return "s3fifo";
+  return "adaptive";
 }
 
 std::span<const config::Directive> directives() { return kDirectives; }

@@ -13,7 +13,7 @@
 
 namespace loligo::store {
 
-enum class Replacement : unsigned char { lru, heap_lru, heap_gdsf, heap_lfuda, s3fifo };
+enum class Replacement : unsigned char { lru, heap_lru, heap_gdsf, heap_lfuda, s3fifo, adaptive };
 std::string_view policy_name(Replacement);   // as squid.conf spells it
 enum class MemoryCacheMode : unsigned char { always, disk, network };
 enum class DirectorySelection : unsigned char { least_load, round_robin };
@@ -25,14 +25,14 @@ struct CacheDir {
   int64_t size = 0;              // bytes
   int64_t min_size = 0, max_size = -1;
   bool read_only = false;
-  Replacement policy = Replacement::lru;  // cache_replacement_policy as it stood above the line
+  Replacement policy = Replacement::adaptive;  // cache_replacement_policy as it stood above the line
   std::string original;          // as typed, for mgr:config
 };
 
 struct Settings {
   int64_t cache_mem = 256LL << 20;
   int64_t maximum_object_size_in_memory = 512 * 1024;
-  Replacement memory_replacement_policy = Replacement::s3fifo, cache_replacement_policy = Replacement::lru;
+  Replacement memory_replacement_policy = Replacement::adaptive, cache_replacement_policy = Replacement::adaptive;
   MemoryCacheMode memory_cache_mode = MemoryCacheMode::always;
   config::Place memory_cache_mode_place;
   int64_t maximum_object_size = 4LL << 20, minimum_object_size = 0;

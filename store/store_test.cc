@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(variants_are_found_newest_first_and_purged_together) {
 }
 
 BOOST_AUTO_TEST_CASE(the_capacity_holds_to_the_byte) {
-  for (auto policy : {"s3fifo", "lru", "heap LRU", "heap GDSF", "heap LFUDA"}) {
+  for (auto policy : {"adaptive", "s3fifo", "lru", "heap LRU", "heap GDSF", "heap LFUDA"}) {
     Memory memory({1 << 20, 1 << 16, policy}, 1);
     for (uint64_t i = 0; i < 5000; ++i) {
       memory.insert(object(i, 100 + (i * 7919) % 20'000), none);

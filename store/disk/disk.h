@@ -34,7 +34,7 @@ struct DiskDirectoryOptions {
   uint64_t min_object = 0;                   // bodies, bytes
   uint64_t max_object = kUnknownLength;
   bool read_only = false;                    // serves, and stores nothing new
-  std::string policy = "s3fifo";             // who is carried over when a segment is reclaimed
+  std::string policy = "adaptive";           // who is carried over when a segment is reclaimed
 };
 
 struct DiskOptions {

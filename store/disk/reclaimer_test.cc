@@ -45,7 +45,9 @@ BOOST_AUTO_TEST_CASE(policies_prefer_differently_and_keep_within_the_share) {
   BOOST_TEST(CarryOver("heap LFUDA", 0.5).choose(c, 4'000) == (std::vector<uint32_t>{1, 2, 4}));
   BOOST_TEST(CarryOver("heap GDSF", 0.5).choose(c, 4'000) == (std::vector<uint32_t>{2, 4, 1}));
   BOOST_TEST(CarryOver("s3fifo", 0.05).choose(c, 4'000) == (std::vector<uint32_t>{2, 4}));
-  BOOST_TEST(CarryOver("s3fifo").choose({}, 1000).empty());
+  BOOST_TEST(CarryOver("s3fifo", 0.5).choose(c, 4'000) == (std::vector<uint32_t>{1, 2, 4}));
+  BOOST_TEST(CarryOver("adaptive", 0.5).choose(c, 4'000) == (std::vector<uint32_t>{2, 1, 4}));   // 9 uses of 1,000 bytes are worth more than 1 of 100
+  BOOST_TEST(CarryOver("adaptive").choose({}, 1000).empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_limit_holds_and_what_is_used_stays) {
@@ -84,7 +86,12 @@ BOOST_AUTO_TEST_CASE(the_limit_holds_and_what_is_used_stays) {
     }
   BOOST_TEST(hot_there >= 90u);
   // The index and a rebuild agree.
-  uint64_t objects = disk->objects();
+  uint64_t objects = 0;
+  BOOST_TEST(eventually([&] {   // the reclaimer may be at work yet
+    objects = disk->objects();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return disk->objects() == objects;
+  }));
   disk.reset();
   disk = open_disk(options_for(place.path, 2 * capacity));
   BOOST_TEST(loaded(*disk));
@@ -94,6 +101,25 @@ BOOST_AUTO_TEST_CASE(the_limit_holds_and_what_is_used_stays) {
   disk = open_disk(options_for(place.path, 2 * capacity));
   BOOST_TEST(loaded(*disk));
   BOOST_TEST(disk->objects() == objects);
+}
+
+// Much used and then no more: it outlives more than one round of the log, and goes in the end.
+BOOST_AUTO_TEST_CASE(old_uses_count_for_half_each_round) {
+  Place place;
+  const uint64_t capacity = 24 << 20;
+  auto disk = open_disk(options_for(place.path, capacity));
+  BOOST_TEST(loaded(*disk));
+  store_patiently(*disk, 1'000'001, 1000);
+  settled(*disk, 1);
+  for (int i = 0; i < 8; ++i) BOOST_TEST(bool(find(*disk, key_of(1'000'001))));
+  uint64_t next = 0;
+  auto rounds = [&](double count) {
+    for (uint64_t end = next + uint64_t(count * double(capacity) / 40'000); next < end; ++next) store_patiently(*disk, next, 40'000);
+  };
+  rounds(2.5);
+  BOOST_TEST(disk->may_have(key_of(1'000'001)));   // which is no use
+  rounds(4);
+  BOOST_TEST(!disk->may_have(key_of(1'000'001)));
 }
 
 BOOST_AUTO_TEST_CASE(large_objects_and_new_heads_are_carried_whole_or_go) {

@@ -24,7 +24,7 @@ struct Entry {
   uint32_t units = 0;                    // of kAlign bytes on disk, all its records together
   Variant variant;
   uint32_t is_head : 1 = 0;              // a head record: the body lies elsewhere
-  uint32_t uses : 4 = 0;                 // since it was written or carried
+  uint32_t uses : 4 = 0;                 // since it was written; halved when carried
   uint32_t head_units : 12 = 0;          // padded head, for reading all at once; kBigHead = not known
   uint32_t tick : 15 = 0;                // of the last use, kTickSeconds each, wraps
 

@@ -396,7 +396,7 @@ void Writer::write_carried(Carried& c) {
   Entry& e = batch_.back().entry;
   e.units = uint32_t(std::min<uint64_t>(c.object_bytes / kAlign, UINT32_MAX));
   e.tick = entry->tick;
-  e.uses = c.keep_uses ? entry->uses : 0;
+  e.uses = c.keep_uses ? entry->uses : entry->uses / 2;
 }
 
 }  // namespace loligo::store::disk

@@ -256,7 +256,7 @@ def _(lab):
 
 @scenario("dir.memory-mode", "memory_replacement_policy: every spelling starts and keeps the bound")
 def _(lab):
-    for policy in ("lru", "heap LRU", "heap GDSF", "heap LFUDA"):
+    for policy in ("lru", "heap LRU", "heap GDSF", "heap LFUDA", "s3fifo", "adaptive"):
         origin, proxy = lab.origin(), lab.proxy(f"memory_replacement_policy {policy}\ncache_mem 4 MB")
         for i in range(40):
             origin.page(f"/{i}", "Cache-Control: max-age=600", body=b"m" * 300_000)
@@ -267,6 +267,22 @@ def _(lab):
             answer = proxy.get(origin.url(f"/{i}"), "Cache-Control: only-if-cached")
             hits += answer.status == 200
         between(hits, 3, 14, f"{policy}: objects of 300 KB in 4 MB")
+        proxy.stop()
+
+
+@scenario("dir.replacement", "memory_replacement_policy decides who goes: small objects survive larger ones under heap GDSF, and not under lru")
+def _(lab):
+    for policy, least, most in (("lru", 0, 0), ("heap GDSF", 20, 20), ("adaptive", 18, 20)):
+        origin, proxy = lab.origin(), lab.proxy(f"memory_replacement_policy {policy}\ncache_mem 4 MB")
+        for i in range(20):
+            origin.page(f"/small/{i}", "Cache-Control: max-age=600", body=b"s" * 5_000)
+        for i in range(20):
+            origin.page(f"/large/{i}", "Cache-Control: max-age=600", body=b"l" * 400_000)
+        for kind in ("small", "large"):
+            for i in range(20):
+                same(proxy.get(origin.url(f"/{kind}/{i}")).status, 200, "status")
+        hits = sum(proxy.get(origin.url(f"/small/{i}"), "Cache-Control: only-if-cached").status == 200 for i in range(20))
+        between(hits, least, most, f"{policy}: small objects that are still there")
         proxy.stop()
 
 
