@@ -117,8 +117,10 @@ BOOST_AUTO_TEST_CASE(old_uses_count_for_half_each_round) {
     for (uint64_t end = next + uint64_t(count * double(capacity) / 40'000); next < end; ++next) store_patiently(*disk, next, 40'000);
   };
   rounds(2.5);
+  settled(*disk, 1 + next);
   BOOST_TEST(disk->may_have(key_of(1'000'001)));   // which is no use
-  rounds(4);
+  rounds(6);
+  settled(*disk, 1 + next);
   BOOST_TEST(!disk->may_have(key_of(1'000'001)));
 }
 
