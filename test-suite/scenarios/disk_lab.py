@@ -338,7 +338,7 @@ def plain_start(lab):
 
 def settled(lab, proxy, seconds=1.2):
     """Objects count as stored a second after they were complete."""
-    time.sleep(seconds)
+    time.sleep(seconds * lab.patience)
 
 
 def damage_count(proxy):
