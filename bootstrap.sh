@@ -55,10 +55,10 @@ quietly() {
   shift
   log="bootstrap-${name// /-}.log"
   if "$@" >"$log" 2>&1 </dev/null; then
-    grep -E 'warning:' "$log" | head -n 20 >&2 || true
+    grep -aE 'warning:' "$log" | head -n 20 >&2 || true
     return 0
   fi
-  { grep -nE '(error|Error [0-9]|\*\*\*)' "$log" | head -n 30; echo "..."; tail -n 15 "$log"; } >&2
+  { grep -anE '(error|Error [0-9]|\*\*\*)' "$log" | head -n 30; echo "..."; tail -n 15 "$log"; } >&2
   die "$name failed; all of it is in $log"
 }
 
@@ -123,13 +123,13 @@ counted() {
   log="bootstrap-${name// /-}.log"
   say "$name"
   timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
-  line=$(grep -E '^([A-Za-z]+: )?[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
+  line=$(grep -aE '^([A-Za-z]+: )?[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
   if [[ $line =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]}; fi
   if (( f == 0 )) && { (( status != 0 )) || [[ -z $line ]]; }; then f=1; fi
   if (( f > 0 )); then
     # The explanation of a failure is worth its length, within reason.
-    grep -vE '^ *ok ' "$log" | head -c 60000 | sed 's/^/   | /'
-    failures+=$(grep -A3 -E '^ *(FAIL|not ok|fail)' "$log" | cut -c1-200 | head -n 40 | sed "s/^/   | $name: /")$'\n'
+    grep -avE '^ *ok ' "$log" | head -c 60000 | sed 's/^/   | /'
+    failures+=$(grep -a -A3 -E '^ *(FAIL|not ok|fail)' "$log" | cut -c1-200 | head -n 40 | sed "s/^/   | $name: /")$'\n'
     (( status == 124 )) && say "$name was ended after $limit seconds"
   fi
   say "$name: $p passed, $f failed, $((SECONDS - start)) s"
