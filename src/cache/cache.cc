@@ -84,7 +84,6 @@ void Cache::judge(Found& found, const Question& q) {
 }
 
 namespace {
-constexpr uint64_t kSmallBody = 64 * 1024;      // read whole even where memory does not keep it
 constexpr uint64_t kLargestRead = 1 << 20;      // larger ones are sent from their file
 }  // namespace
 
@@ -98,7 +97,7 @@ bool Cache::find_on_disk(const Question& q, std::shared_ptr<const void> owner, s
            (s.vary_names.empty() || http::selecting_key(s.vary_names, *request, bytes) == s.selecting_key);
   };
   const bool keeps = policy->memory_enabled && policy->keep_disk;
-  const uint64_t limit = keeps ? std::min(max_object(*policy), kLargestRead) : kSmallBody;
+  const uint64_t limit = keeps ? std::min(max_object(*policy), kLargestRead) : 0;
   store::Disk::Found found;
   auto answer = [this, key = q.key, url, policy, seen, later = std::move(later)](store::Disk::Found f) {
     later(promote(std::move(f), key, *url, *policy, seen));
@@ -123,6 +122,11 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
     return other.usable() && other.url == r.url && other.vary_names == r.vary_names && other.selecting_key == r.selecting_key;
   };
   if (auto other = memory_.add_unless(answer.response, same)) answer.response = ResponseRef(static_cast<Response*>(other.get()));
+  // A purge notes, then removes; we add, then look: one of the two sees the other.
+  if (purges_.purged_since(purges_seen, key)) {
+    memory_.erase(*answer.response);
+    answer.response.reset();
+  }
   return answer;
 }
 
@@ -194,9 +198,10 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       if (!response->stored) response->verdict = http::StoreVerdict::too_large;
       body->stop_retaining();
     }
-  } else if (outdates(head.status(), question, a)) {
-    memory_.erase_all(a.key);
-    if (may_be_on_disk(a.key)) disk_->erase(a.key);
+    // As in promote(): purged between the verdict and here.
+    if (response->stored && purges_.purged_since(a.purges_seen, a.key)) drop(*response);
+  } else if (outdates(head.status(), question, a) && (memory_.has(a.key) || may_be_on_disk(a.key))) {
+    purge(a.url);
   }
   return response;
 }
@@ -259,22 +264,20 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, const 
   return gone;
 }
 
-unsigned Cache::purge(std::string_view url) {
+unsigned Cache::purge(std::string_view url, std::function<void(unsigned)> done) {
   store::Key key = key_of(url);
   purges_.note(key);
-  bool on_disk = may_be_on_disk(key);
-  unsigned gone = memory_.erase_all(key);
-  if (on_disk) disk_->erase(key);
+  const bool on_disk = may_be_on_disk(key);
+  const unsigned gone = memory_.erase_all(key);
+  if (!done) {
+    if (on_disk) disk_->erase(key);
+  } else if (!disk_) {
+    done(gone);
+  } else {
+    // Most of what is in memory is on disk too.
+    disk_->erase(key, [gone, done = std::move(done)](unsigned found) { done(std::max(gone, found)); });
+  }
   return gone;
-}
-
-void Cache::purge(std::string_view url, std::function<void(unsigned)> done) {
-  store::Key key = key_of(url);
-  purges_.note(key);
-  unsigned gone = memory_.erase_all(key);
-  if (!disk_) return done(gone);
-  // Most of what is in memory is on disk too.
-  disk_->erase(key, [gone, done = std::move(done)](unsigned on_disk) { done(std::max(gone, on_disk)); });
 }
 
 }  // namespace loligo::cache

@@ -125,11 +125,9 @@ class Cache {
   // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, and what Location and
   // Content-Location name on the same origin. How many objects went.
   unsigned invalidate(const http::Head& response, const char* bytes, const Arrival&);
-  // All variants, from memory at once; `done` hears how many there were when the disk will not bring them back, on any
-  // thread, perhaps before this returns.
-  void purge(std::string_view canonical_url, std::function<void(unsigned)> done);
-  // The same without waiting for the disk; how many there were in memory.
-  unsigned purge(std::string_view canonical_url);
+  // All variants; how many there were in memory. `done`, if given, hears how many there were in all when the disk will not
+  // bring them back, on any thread, perhaps before this returns.
+  unsigned purge(std::string_view canonical_url, std::function<void(unsigned)> done = {});
   // For Arrival: what is purged after this moment is not stored by a fetch that began before.
   uint64_t purges_seen() const { return purges_.now(); }
 

@@ -78,6 +78,7 @@ class Source:
 
     def __init__(self, lab, fields=("Cache-Control: max-age=3600",)):
         self.fields = fields
+        self.pause = 0                       # seconds between the chunks of a body: what comes faster than the disk is not stored
         self.versions, self.asked = {}, collections.Counter()
         self.conditional = collections.Counter()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -138,6 +139,7 @@ class Source:
         size = size_in(path)
         for n in range((size + CHUNK - 1) // CHUNK):
             sock.sendall(chunk_of(path, version, n, min(CHUNK, size - n * CHUNK)))
+            time.sleep(self.pause)
 
 
 class Answer:
