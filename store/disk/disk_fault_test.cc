@@ -141,20 +141,28 @@ BOOST_AUTO_TEST_CASE(truncated_segments_are_misses_never_short_bodies) {
 BOOST_AUTO_TEST_CASE(a_damaged_index_is_rebuilt) {
   std::minstd_rand random(13);
   const char* kinds[] = {"CURRENT", "MANIFEST", ".ldb", ".log"};
-  const uint64_t keys = 3000;
+  const uint64_t keys = 6000, capacity = 64 << 20;
   Place original;
-  {
-    auto disk = open_disk(options_for(original.path, 1 << 30));
-    for (uint64_t k = 0; k < keys; ++k) {
+  auto put = [&](Disk& disk, uint64_t from, uint64_t to) {
+    for (uint64_t k = from; k < to; ++k) {
       auto bytes = bytes_of(k, 200);
-      BOOST_REQUIRE(eventually([&] { return disk->store(key_of(k), {}, "h", body_of(bytes), 200) != 0; }));
+      BOOST_REQUIRE(eventually([&] { return disk.store(key_of(k), {}, "h", body_of(bytes), 200) != 0; }));
     }
-    settled(*disk, keys);
+    settled(disk, to - from);
+  };
+  {
+    auto disk = open_disk(options_for(original.path, capacity));
+    put(*disk, 0, keys - 100);
     for (uint64_t k = 0; k < 100; ++k) BOOST_TEST(erase(*disk, key_of(k)) == 1);
   }
-  { auto again = open_disk(options_for(original.path, 1 << 30)); loaded(*again); }   // so that there are tables
+  {
+    auto again = open_disk(options_for(original.path, capacity));   // what there is goes into tables, the rest into a log
+    loaded(*again);
+    put(*again, keys - 100, keys);
+  }
+  BOOST_TEST(!files_in(original.path + "/index", ".ldb").empty());
   for (const char* kind : kinds)
-    for (int how = 0; how < 3; ++how) {
+    for (int how = 0; how < 8; ++how) {
       Place place;
       std::filesystem::remove_all(place.path);
       std::filesystem::copy(original.path, place.path, std::filesystem::copy_options::recursive);
@@ -164,8 +172,9 @@ BOOST_AUTO_TEST_CASE(a_damaged_index_is_rebuilt) {
         if (how == 0) std::filesystem::remove(file);
         if (how == 1) std::filesystem::resize_file(file, size / 2);
         if (how == 2 && size) for (int i = 0; i < 3; ++i) flip(file, random() % size);
+        if (how > 2) std::filesystem::resize_file(file, random() % (size + 1));
       }
-      auto disk = open_disk(options_for(place.path, 1 << 30));
+      auto disk = open_disk(options_for(place.path, capacity));
       BOOST_TEST_CONTEXT(kind << " " << how << " of " << files.size()) {
         BOOST_TEST(disk->store(key_of(keys), {}, "h", body_of("new"), 3));
         for (uint64_t k = 0; k < 100; ++k) BOOST_REQUIRE(!find(*disk, key_of(k)));

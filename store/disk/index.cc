@@ -19,7 +19,7 @@ constexpr int kOpenFiles = 200;
 
 constexpr size_t kNameBytes = 20, kValueBytes = 28;
 constexpr std::string_view kMetaName = "meta";   // no entry's name has this length
-constexpr size_t kMetaBytes = 12;                // format version, place
+constexpr size_t kMetaBytes = 28;                // format version, place, manifest
 
 template <class T> void put(char*& out, T value) {
   std::memcpy(out, &value, sizeof value);
@@ -80,6 +80,7 @@ leveldb::ReadOptions reading(bool fill_cache) {
 }  // namespace
 
 struct Index::Parts {
+  ManifestWatch manifest;
   std::unique_ptr<leveldb::Env> env;
   std::unique_ptr<leveldb::Cache> cache;
   std::unique_ptr<leveldb::DB> db;
@@ -107,7 +108,9 @@ Index::~Index() = default;
 
 std::unique_ptr<Index> Index::open(Files& files, const std::string& path, uint64_t capacity, std::string& error) {
   auto parts = std::make_unique<Parts>();
-  parts->env = make_index_env(files);
+  parts->env = make_index_env(files, parts->manifest);
+  const ManifestState found = manifest_on_disk(files, path);
+  if (!found.number) discard(files, path);   // LevelDB would take the logs of an index that has gone for a whole one
   parts->cache.reset(leveldb::NewLRUCache(kBlockCache));
   leveldb::Options options;
   options.create_if_missing = true;
@@ -139,6 +142,15 @@ std::unique_ptr<Index> Index::open(Files& files, const std::string& path, uint64
     Place to;
     to.segment = get<uint32_t>(in);
     to.unit = get<uint32_t>(in);
+    ManifestState written;
+    written.number = get<uint64_t>(in);
+    written.bytes = get<uint64_t>(in);
+    if (version == kFormatVersion && found.lost_since(written)) {
+      error = "its list of files is shorter than it was";
+      index.reset();
+      discard(files, path);
+      return nullptr;
+    }
     if (version == kFormatVersion) index->indexed_to_ = to;
   }
   return index;
@@ -156,6 +168,9 @@ bool Index::write(Batch& batch, std::optional<Place> to, bool sync, std::string&
     put(out, kFormatVersion);
     put(out, to->segment);
     put(out, to->unit);
+    ManifestState manifest = parts_->manifest.state();
+    put(out, manifest.number);
+    put(out, manifest.bytes);
     batch.parts_->batch.Put({kMetaName.data(), kMetaName.size()}, {meta, sizeof meta});
   }
   leveldb::WriteOptions options;
@@ -182,6 +197,8 @@ bool Index::for_each_key(const std::function<bool(const Entry*, size_t)>& f, std
   std::vector<Entry> some;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     Entry e;
+    // A damaged block is skipped, and with it removals: what the older tables say of those keys must not be seen.
+    if (!it->status().ok()) break;
     if (!decode_entry(it->key(), it->value(), e)) continue;
     if (!some.empty() && !(some.front().key() == e.key())) {
       if (!f(some.data(), some.size())) return true;
@@ -189,7 +206,7 @@ bool Index::for_each_key(const std::function<bool(const Entry*, size_t)>& f, std
     }
     some.push_back(e);
   }
-  if (!some.empty()) f(some.data(), some.size());
+  if (!some.empty() && it->status().ok()) f(some.data(), some.size());
   if (!it->status().ok()) error = it->status().ToString();
   return it->status().ok();
 }

@@ -23,7 +23,7 @@ class Index {
   static void discard(Files&, const std::string& path);
   ~Index();
 
-  // Everything before this place is in the index. Nothing: it was never complete.
+  // Everything before this place is in the index. Nothing: it was never complete, or files of it have gone since.
   std::optional<Place> indexed_to() const { return indexed_to_; }
 
   struct Name { Key key; Variant variant; };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 namespace loligo::store::disk {
@@ -14,6 +15,17 @@ using leveldb::Status;
 Status status_of(const std::string& name, int64_t error) {
   if (error == -ENOENT) return Status::NotFound(name, std::strerror(ENOENT));
   return Status::IOError(name, std::strerror(int(-error)));
+}
+
+constexpr std::string_view kManifest = "MANIFEST-";
+
+// 0: the name is no manifest's.
+uint64_t manifest_number(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);   // npos + 1 is 0
+  uint64_t number = 0;
+  if (!name.starts_with(kManifest)) return 0;
+  auto [end, error] = std::from_chars(name.data() + kManifest.size(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() ? number : 0;
 }
 
 class Sequential final : public leveldb::SequentialFile {
@@ -54,7 +66,8 @@ class RandomAccess final : public leveldb::RandomAccessFile {
 
 class Writable final : public leveldb::WritableFile {
  public:
-  Writable(Files& files, std::string name, base::Ref<File> file, uint64_t at) : files_(files), name_(std::move(name)), file_(std::move(file)), at_(at) {}
+  Writable(Files& files, ManifestWatch& watch, std::string name, base::Ref<File> file, uint64_t at)
+      : files_(files), watch_(watch), name_(std::move(name)), is_manifest_(manifest_number(name_) != 0), file_(std::move(file)), at_(at) {}
   ~Writable() override { Flush(); }
   Status Append(const Slice& data) override {
     buffer_.append(data.data(), data.size());
@@ -72,13 +85,13 @@ class Writable final : public leveldb::WritableFile {
     if (n < 0) return status_of(name_, n);   // what was written in part is written again
     at_ += buffer_.size();
     buffer_.clear();
+    if (is_manifest_) watch_.wrote(name_, at_);
     return Status::OK();
   }
   Status Sync() override {
     // A manifest names files that must not be lost with the directory's entries.
-    size_t slash = name_.rfind('/');
-    if (name_.find("MANIFEST", slash) != std::string::npos)
-      if (int error = files_.sync_directory(name_.substr(0, slash))) return status_of(name_, error);
+    if (is_manifest_)
+      if (int error = files_.sync_directory(name_.substr(0, name_.rfind('/')))) return status_of(name_, error);
     if (Status status = Flush(); !status.ok()) return status;
     int error = file_->sync();
     return error ? status_of(name_, error) : Status::OK();
@@ -87,7 +100,9 @@ class Writable final : public leveldb::WritableFile {
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
   Files& files_;
+  ManifestWatch& watch_;
   std::string name_;
+  const bool is_manifest_;
   base::Ref<File> file_;
   uint64_t at_;
   std::string buffer_;
@@ -102,7 +117,7 @@ class Silent final : public leveldb::Logger {
 
 class IndexEnv final : public leveldb::EnvWrapper {
  public:
-  explicit IndexEnv(Files& files) : EnvWrapper(leveldb::Env::Default()), files_(files) {}
+  IndexEnv(Files& files, ManifestWatch& watch) : EnvWrapper(leveldb::Env::Default()), files_(files), watch_(watch) {}
 
   Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override {
     return opened<Sequential>(name, OpenMode::read, result);
@@ -155,15 +170,38 @@ class IndexEnv final : public leveldb::EnvWrapper {
     if (!file) return status_of(name, error);
     int64_t size = mode == OpenMode::create ? 0 : file->size();
     if (size < 0) return status_of(name, size);
-    *result = new Writable(files_, name, std::move(file), uint64_t(size));
+    *result = new Writable(files_, watch_, name, std::move(file), uint64_t(size));
     return Status::OK();
   }
 
   Files& files_;
+  ManifestWatch& watch_;
 };
 
 }  // namespace
 
-std::unique_ptr<leveldb::Env> make_index_env(Files& files) { return std::make_unique<IndexEnv>(files); }
+void ManifestWatch::wrote(std::string_view file_name, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  state_ = {manifest_number(file_name), bytes};
+}
+
+ManifestState ManifestWatch::state() const {
+  std::lock_guard lock(mutex_);
+  return state_;
+}
+
+ManifestState manifest_on_disk(Files& files, const std::string& directory) {
+  char text[64];
+  int error = 0;
+  base::Ref<File> current = files.open(directory + "/CURRENT", OpenMode::read, error);
+  int64_t n = current ? current->read(text, sizeof text, 0, false) : 0;
+  if (n <= 1) return {};
+  std::string name(text, size_t(n) - 1);   // it ends with a line feed
+  ManifestState state{manifest_number(name), 0};
+  int64_t bytes = state.number ? files.size(directory + "/" + name) : -1;
+  return bytes < 0 ? ManifestState{} : ManifestState{state.number, uint64_t(bytes)};
+}
+
+std::unique_ptr<leveldb::Env> make_index_env(Files& files, ManifestWatch& watch) { return std::make_unique<IndexEnv>(files, watch); }
 
 }  // namespace loligo::store::disk
