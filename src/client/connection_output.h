@@ -28,12 +28,10 @@ struct Connection::BodyReader final : store::Reader, std::enable_shared_from_thi
   BodyReader(net::Loop& loop, Connection* connection) : loop(loop), connection(connection) {}
   void woken() override {
     if (pending.exchange(true)) return;
-    auto tell = [self = shared_from_this()] {
+    loop.hand_over([self = shared_from_this()] {
       self->pending.store(false);
       if (self->connection) self->connection->body_ready();
-    };
-    if (loop.in_this_thread()) loop.defer(std::move(tell));
-    else loop.post(std::move(tell));
+    });
   }
   net::Loop& loop;
   Connection* connection;

@@ -11,12 +11,10 @@ struct Transaction::FlightCell final : cache::Follower, std::enable_shared_from_
   FlightCell(net::Loop& loop, Transaction* t, cache::Flights& flights, const store::Key& key)
       : loop(loop), transaction(t), flights(flights), key(key) {}
   void landed(cache::Landing how) override {
-    auto tell = [self = shared_from_this(), how] {
-      if (self->transaction) self->transaction->flight_over(how);
-    };
     // Never at once: the leader is in the middle of its own work.
-    if (loop.in_this_thread()) loop.defer(std::move(tell));
-    else loop.post(std::move(tell));
+    loop.hand_over([self = shared_from_this(), how] {
+      if (self->transaction) self->transaction->flight_over(how);
+    });
   }
   void drop() {
     transaction = nullptr;

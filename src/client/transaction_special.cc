@@ -43,9 +43,7 @@ void Transaction::answer_purge() {
   step_ = Step::following;
   if (!token_) token_ = std::make_shared<Transaction*>(this);
   worker_->cache.purge(target_.url, [token = token_, &loop = worker_->loop](unsigned gone) {
-    auto tell = [token, gone] { if (*token) (*token)->purged(gone); };
-    if (loop.in_this_thread()) loop.defer(std::move(tell));
-    else loop.post(std::move(tell));
+    loop.hand_over([token, gone] { if (*token) (*token)->purged(gone); });
   });
 }
 

@@ -170,12 +170,17 @@ void Loop::post(std::function<void()> call) {
   }
 }
 
+void Loop::hand_over(std::function<void()> call) {
+  if (in_this_thread()) defer(std::move(call));
+  else post(std::move(call));
+}
+
 void Loop::stop() {
   stop_.store(true);
   post([] {});
 }
 
-bool Loop::in_this_thread() const { return thread_ == (unsigned long)::pthread_self(); }
+bool Loop::in_this_thread() const { return thread_.load(std::memory_order_relaxed) == (unsigned long)::pthread_self(); }
 
 void Loop::run_posted() {
   if (wake_pending_.exchange(false)) {
@@ -192,7 +197,7 @@ void Loop::run_posted() {
 }
 
 void Loop::run() {
-  thread_ = (unsigned long)::pthread_self();
+  thread_.store((unsigned long)::pthread_self(), std::memory_order_relaxed);
   while (!stop_.load(std::memory_order_relaxed)) {
     event_next_ = 0;
     event_count_ = ::epoll_wait(epoll_, events_.data(), kEventsPerTurn, wait_ms());

@@ -78,6 +78,7 @@ class Loop {
   void arm(Timer& timer, base::Milliseconds delay);
   void defer(std::function<void()>);      // runs on this thread after the current events, before the next wait
   void post(std::function<void()>);       // the same, from any thread; wakes the loop
+  void hand_over(std::function<void()>);  // defer() on this thread, post() from any other: never at once
   // The object's memory may be read by events of this turn: delete it when the turn is over.
   template <class T> void delete_later(std::unique_ptr<T> object) {
     garbage_.push_back({object.release(), [](void* p) { delete static_cast<T*>(p); }});
@@ -115,7 +116,7 @@ class Loop {
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   std::atomic<bool> wake_pending_{false}, stop_{false};
-  unsigned long thread_ = 0;
+  std::atomic<unsigned long> thread_{0};   // others ask whose loop it is
 
   // Two wheels: 64 slots of 64 ms, and 256 slots of 4.096 s; later deadlines wait in the last slot and move on.
   static constexpr int kFineSlots = 64, kCoarseSlots = 256;

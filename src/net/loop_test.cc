@@ -85,6 +85,20 @@ BOOST_AUTO_TEST_CASE(posts_from_another_thread_wake_the_loop) {
   BOOST_TEST(seen == 1000);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_handed_over_runs_later_on_the_loops_thread) {
+  Loop loop;
+  std::vector<int> order;
+  auto hand_over = [&](int n) { loop.hand_over([&order, &loop, n] { order.push_back(n); BOOST_TEST(loop.in_this_thread()); }); };
+  loop.post([&] {
+    hand_over(2);
+    order.push_back(1);
+    std::thread([&] { hand_over(3); }).join();
+    loop.defer([&] { loop.defer([&] { loop.defer([&] { loop.stop(); }); }); });
+  });
+  loop.run();
+  BOOST_TEST(order == (std::vector<int>{1, 2, 3}));
+}
+
 struct Echo : Watcher {
   std::function<void(uint32_t)> call;
   void on_event(uint32_t events) override { call(events); }

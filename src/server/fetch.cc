@@ -202,7 +202,7 @@ void Fetch::check_reader() {
 }
 
 void Fetch::writer_woken() {
-  auto go_on = [self = self_] {
+  loop_.hand_over([self = self_] {
     Fetch* f = *self;
     if (!f || f->state_ == State::done) return;
     if (f->unwanted()) return f->fail(FetchError::read, ECANCELED);
@@ -211,9 +211,7 @@ void Fetch::writer_woken() {
       f->loop_.arm(f->timer_, f->request_.routing->settings.read_timeout);
       f->read_some();
     }
-  };
-  if (loop_.in_this_thread()) loop_.defer(go_on);
-  else loop_.post(go_on);
+  });
 }
 
 bool Fetch::may_retry() const {
