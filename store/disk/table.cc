@@ -109,28 +109,24 @@ std::vector<Entry> Table::find(const Key& key) const {
   return found;
 }
 
-std::optional<Entry> Table::find(const Key& key, uint64_t id) const {
+template <class Is> std::optional<Entry> Table::first(const Key& key, Is&& is) const {
   std::optional<Entry> found;
   const Shard& s = shard_of(key);
   std::lock_guard lock(s.mutex);
   s.each(key, [&](uint32_t, uint32_t i) {
-    if (s.at(i).id() != id) return true;
+    if (!is(s.at(i))) return true;
     found = s.at(i);
     return false;
   });
   return found;
 }
 
+std::optional<Entry> Table::find(const Key& key, uint64_t id) const {
+  return first(key, [&](const Entry& e) { return e.id() == id; });
+}
+
 std::optional<Entry> Table::find(const Key& key, Variant v) const {
-  std::optional<Entry> found;
-  const Shard& s = shard_of(key);
-  std::lock_guard lock(s.mutex);
-  s.each(key, [&](uint32_t, uint32_t i) {
-    if (s.at(i).variant.family != v.family || s.at(i).variant.variant != v.variant) return true;
-    found = s.at(i);
-    return false;
-  });
-  return found;
+  return first(key, [&](const Entry& e) { return e.variant.family == v.family && e.variant.variant == v.variant; });
 }
 
 void Table::used(const Key& key, uint64_t id, uint32_t tick) {

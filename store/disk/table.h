@@ -89,6 +89,7 @@ class Table {
   void copy_from(unsigned shard, uint32_t from, size_t most, std::vector<Entry>& out) const;
 
  private:
+  template <class Is> std::optional<Entry> first(const Key&, Is&& is) const;
   static constexpr uint32_t kSlabEntries = 744;   // just below 32 KiB
   static constexpr uint32_t kMostEntries = (1 << 24) - 1;   // of a shard; a thousand million objects
   struct Shard {
