@@ -242,7 +242,7 @@ void Service::feed_process_counters() {
 void Service::every_second() {
   feed_process_counters();
   if (std::string why = writer_.fatal(); exit_code_ == 0 && !why.empty()) {
-    log_event(Section::log, 0, "FATAL: access_log on-error=die: {}", why);
+    log_event(Section::log, 0, "FATAL: cannot log to {} (access_log ... on-error=drop would go on without)", why);
     exit_code_ = 1;
     stop(true);
   }

@@ -16,6 +16,18 @@ size_t outlet_for(LogPlan& plan, const DestinationPtr& destination, size_t block
   return plan.outlets.size() - 1;
 }
 
+// What the lines for one place ask for; of several wishes the strictest counts.
+OnError on_error(const Settings& settings, const Target& target) {
+  using Wish = AccessLogSetting::OnError;
+  bool all_drop = true;
+  for (const AccessLogSetting& log : settings.access_logs) {
+    if (log.target.place != target.place) continue;
+    if (log.on_error == Wish::die) return OnError::end;
+    all_drop = all_drop && log.on_error == Wish::drop;
+  }
+  return all_drop ? OnError::go_on : OnError::end_for_file;
+}
+
 }  // namespace
 
 LogPlanPtr AccessLog::plan(const Settings& settings, std::vector<std::string>& failures) {
@@ -27,7 +39,7 @@ LogPlanPtr AccessLog::plan(const Settings& settings, std::vector<std::string>& f
                        .outlet = 0, .format = setting.format};
     if (!line.ends) {
       DestinationOptions options{.sink = {.pack_datagrams = settings.buffered_logs}, .rotate = setting.rotate};
-      for (const AccessLogSetting& other : settings.access_logs) options.die = options.die || (other.die && other.target.place == setting.target.place);
+      options.on_error = on_error(settings, setting.target);
       std::string why;
       DestinationPtr destination = writer_.open(setting.target, options, why);
       if (!why.empty()) failures.push_back("cannot open access log " + why);

@@ -102,10 +102,9 @@ void set_buffer_size(AccessLogSetting& log, std::string_view value, const Option
   log.buffer_bytes = size_t(std::min(*number * scale, kMost));
 }
 
-// Squid's default is die. Here a full or failing log loses lines, counted, unless the file asks for the end itself.
 void set_on_error(AccessLogSetting& log, std::string_view value, const OptionContext& c) {
   if (value != "die" && value != "drop") return c.error(fmt::format("on-error={} is unknown", value), "on-error=drop");
-  log.die = value == "die";
+  log.on_error = value == "die" ? AccessLogSetting::OnError::die : AccessLogSetting::OnError::drop;
 }
 
 void set_rotate(AccessLogSetting& log, std::string_view value, const OptionContext& c) {
@@ -211,7 +210,9 @@ constexpr Directive kDirectives[] = {
                    "Where requests are logged. All lines whose acls match write, each in its own format; a matching 'none' ends the list. "
                    "Places: stdio:FILE and daemon:FILE (the same here: one thread writes), syslog:FACILITY.PRIORITY, udp://HOST:PORT, "
                    "tcp://HOST:PORT. The format may also stand alone as the second word. A log that cannot keep up loses whole lines, "
-                   "which are counted; it never delays a request. With on-error=die the process ends instead: when a file cannot be written, or a line is lost.",
+                   "which are counted; it never delays a request. A file that cannot be written (a full disk, say) ends the process, so that nothing goes "
+                   "on unlogged, as Squid has it; with on-error=drop lines are dropped and counted until it can be written again. With on-error=die every lost "
+                   "line ends the process.",
                    parse_access_log, dump_access_log, true, config::WordStyle::rule),
     config::custom("logformat", "name definition", "none",
                    "Defines a format for access_log: text with codes, %[encoding][-][[0]width][.max][{argument}]code. Encodings: \" quoted, "

@@ -26,7 +26,8 @@ struct AccessLogSetting {
   Format format;
   size_t buffer_bytes = 64 * 1024;  // lines are handed over when so many bytes have gathered; 0 = each at once
   int rotate = -1;                  // -1 = as logfile_rotate says
-  bool die = false;                 // on-error=die: a lost line ends the process
+  // A file that cannot be written ends the process, unless it is `drop`; with `die`, each lost line does.
+  enum class OnError : unsigned char { unset, die, drop } on_error = OnError::unset;
   config::Statement statement;
   size_t first_acl = 0;             // the words of `statement` from here on are "[!]acl ..."
   bool conditional() const { return first_acl < statement.words.size(); }

@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(options_of_access_log) {
   l.add("access_log", "/b buffer-size=0 on-error=die");
   BOOST_TEST(l.settings.access_logs[0].buffer_bytes == 128u * 1024);
   BOOST_TEST(l.settings.access_logs[0].rotate == 3);
-  BOOST_TEST(!l.settings.access_logs[0].die);
-  BOOST_TEST(l.settings.access_logs[1].die);
+  BOOST_TEST(bool(l.settings.access_logs[0].on_error == AccessLogSetting::OnError::unset));
+  BOOST_TEST(bool(l.settings.access_logs[1].on_error == AccessLogSetting::OnError::die));
   BOOST_TEST(l.settings.access_logs[1].buffer_bytes == 0u);
   BOOST_TEST(l.settings.access_logs[1].rotate == -1);
   BOOST_TEST(parse_target("syslog:LOG_LOCAL4|LOG_NOTICE", l.settings.access_logs[0].format_name)->priority == (20 << 3 | 5));

@@ -57,7 +57,7 @@ DestinationPtr Writer::open(const Target& target, const DestinationOptions& opti
   for (const DestinationPtr& known : destinations_)
     if (known->target_.place == target.place && known->target_.kind == target.kind) {
       known->options_.rotate = options.rotate;
-      known->options_.die = options.die;
+      known->options_.on_error = options.on_error;
       return known;
     }
   lock.unlock();
@@ -138,7 +138,7 @@ bool Writer::drain(std::chrono::milliseconds patience) {
 
 void Writer::count_dropped(const Destination& destination, uint64_t lines) {
   if (destination.options_.access_log) counters_.lines_dropped.fetch_add(lines, std::memory_order_relaxed);
-  if (destination.options_.die && lines > 0) note_fatal(destination.target_.place + ": lines were lost");
+  if (destination.options_.on_error == OnError::end && lines > 0) note_fatal(destination.target_.place + ": lines were lost");
 }
 
 void Writer::note_fatal(const std::string& why) {
@@ -228,7 +228,11 @@ Writer::Step Writer::write_current(Destination& d) {
   std::string_view rest = d.current_.bytes.view().substr(d.offset_);
   Taken taken = d.sink_->write(rest, why);
   d.offset_ += taken.bytes;
-  if (taken.lost_lines) count_dropped(d, taken.lost_lines), d.current_.lines -= std::min(d.current_.lines, taken.lost_lines);
+  if (taken.lost_lines) {
+    std::lock_guard lock(mutex_);
+    count_dropped(d, taken.lost_lines);
+    d.current_.lines -= std::min(d.current_.lines, taken.lost_lines);
+  }
   if (taken.failed) {
     // What was cut within a line is sent again from that line's start.
     size_t line_end = d.offset_ ? d.current_.bytes.view().rfind('\n', d.offset_ - 1) : std::string_view::npos;
@@ -262,8 +266,13 @@ Writer::Step Writer::fail(Destination& d, const std::string& why) {
   d.back_off_ = first ? limits_.shortest_back_off : std::min(d.back_off_ * 2, limits_.longest_back_off);
   d.failing_ = true;
   d.retry_at_ = Clock::now() + d.back_off_;
-  if (d.options_.die && d.target_.kind == Target::Kind::file) note_fatal(why);   // a collector may come back before a line is lost
-  if (first) base::log_event(base::Section::log, 0, "Cannot log to {}; lines are dropped when too many wait", why);
+  bool fatal;
+  {
+    std::lock_guard lock(mutex_);
+    fatal = d.options_.on_error != OnError::go_on && d.target_.kind == Target::Kind::file;
+  }
+  if (fatal) note_fatal(why);
+  if (first) base::log_event(base::Section::log, 0, "Cannot log to {}{}", why, fatal ? "" : "; lines are dropped when too many wait");
   return Step::failed;
 }
 

@@ -34,11 +34,17 @@ struct LogCounters {
   std::atomic<uint64_t> lines_written{0}, bytes_written{0}, lines_dropped{0}, failures{0}, rotations{0};
 };
 
+enum class OnError : unsigned char {
+  go_on,          // what cannot be written is dropped and counted
+  end_for_file,   // a file that cannot be written is fatal(); a collector may come back
+  end,            // any line that is lost is fatal()
+};
+
 struct DestinationOptions {
   SinkOptions sink;
   int rotate = -1;          // -1 = what the rotation says
   bool access_log = true;   // counts in LogCounters' lines
-  bool die = false;         // a line that is lost, or a file that cannot be written, is fatal()
+  OnError on_error = OnError::go_on;
 };
 
 // A place that lines go to; shared by all who write there, also across a reconfigure.
@@ -96,7 +102,7 @@ class Writer {
   bool drain(std::chrono::milliseconds patience);
 
   const LogCounters& counters() const { return counters_; }
-  // Why the process shall end (on-error=die), or empty. The owner asks now and then.
+  // Why the process shall end (OnError), or empty. The owner asks now and then.
   std::string fatal() const;
 
  private:
@@ -111,7 +117,7 @@ class Writer {
   void finish_current(Destination&);
   Step fail(Destination&, const std::string& why);
   void drop_all(Destination&);
-  void count_dropped(const Destination&, uint64_t lines);
+  void count_dropped(const Destination&, uint64_t lines);   // under the lock
   void note_fatal(const std::string& why);
   void recycle(Buffer&&);
 

@@ -216,22 +216,22 @@ BOOST_AUTO_TEST_CASE(the_queue_is_bounded) {
   BOOST_TEST(lines_of(dir.file("log")).size() == 10u);
 }
 
-// on-error=die: a file that cannot be written, and any line that is lost.
+// A file that cannot be written, and any line that is lost.
 BOOST_AUTO_TEST_CASE(what_is_fatal) {
   TemporaryDirectory dir;
   std::string why;
-  for (bool die : {false, true}) {
+  for (OnError wish : {OnError::go_on, OnError::end_for_file, OnError::end}) {
     Writer fails(kQuick), full({.queue_bytes = 100});
-    DestinationPtr missing = fails.open(file_target(dir.file("none/log")), {.die = die}, why);
-    DestinationPtr small = full.open(file_target(dir.file("log")), {.die = die}, why);
+    DestinationPtr missing = fails.open(file_target(dir.file("none/log")), {.on_error = wish}, why);
+    DestinationPtr small = full.open(file_target(dir.file("log")), {.on_error = wish}, why);
     fails.start();
     submit_lines(fails, missing, {"line"});
     BOOST_TEST(wait_for([&] { return fails.counters().failures.load() > 1; }));
     submit_lines(full, small, {"fits"});
     BOOST_TEST(full.fatal() == "");
     submit_lines(full, small, {std::string(200, 'x')});
-    BOOST_TEST((fails.fatal().find("No such file") != std::string::npos) == die);
-    BOOST_TEST((full.fatal().find("lines were lost") != std::string::npos) == die);
+    BOOST_TEST((fails.fatal().find("No such file") != std::string::npos) == (wish != OnError::go_on));
+    BOOST_TEST((full.fatal().find("lines were lost") != std::string::npos) == (wish == OnError::end));
     fails.stop(10ms);
   }
 }
