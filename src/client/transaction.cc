@@ -141,14 +141,20 @@ void Transaction::run() {
 
 // ---- access ------------------------------------------------------------------
 
-void Transaction::fill_facts() {
+void Transaction::know_facts() {
+  if (std::exchange(facts_filled_, true)) return;
   access::Facts& f = facts_;
-  f = {};
+  f = {};   // those of the request before
   f.client = connection_->client();
   f.local = connection_->local();
   f.port_name = connection_->port().name;
   f.client_connections = connection_->client_connections();
   f.now = worker_->loop.wall_seconds();
+  if (malformed_) {   // there is no head to ask: what is known of it is what the log says
+    f.method_text = method_text_;
+    f.url = malformed_url_;
+    return;
+  }
   f.method = head.method();
   f.method_text = head.method_text().in(bytes_);
   f.scheme = target_.scheme;
@@ -163,7 +169,7 @@ void Transaction::fill_facts() {
 }
 
 void Transaction::check_access() {
-  if (!std::exchange(facts_filled_, true)) fill_facts();
+  know_facts();
   verdict_ = snapshot_->http_access.check(facts_, false);
   if (verdict_.need == access::Need::destinations) {
     keep();

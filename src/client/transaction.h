@@ -61,7 +61,7 @@ class Transaction final : server::FetchOwner {
   void keep();                                     // copies the head out of the connection's buffer
   void run();                                      // steps until one waits
   void run_again(Step);                            // after a wait
-  void fill_facts();
+  void know_facts();                               // fills facts_ once, of malformed requests too
   void check_access();
   void route();
   void route_special();

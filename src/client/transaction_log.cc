@@ -114,18 +114,7 @@ void Transaction::log_it() {
   if (stream.is_tls()) r.sni = stream.sni(), r.tls_version = stream.tls_version(), r.tls_cipher = stream.tls_cipher();
   worker_->log.log(r, [&](size_t line) {
     if (line >= snapshot_->log_conditions.size()) return true;
-    // A request that was refused early has no facts yet, but those of the one before it.
-    if (!std::exchange(facts_filled_, true)) {
-      if (malformed_) {
-        facts_ = {};
-        facts_.client = connection_->client();
-        facts_.local = connection_->local();
-        facts_.port_name = connection_->port().name;
-        facts_.now = worker_->loop.wall_seconds();
-      } else {
-        fill_facts();
-      }
-    }
+    know_facts();
     facts_.status = status_;
     return snapshot_->log_conditions[line].check_fast(facts_, true).allowed;
   });

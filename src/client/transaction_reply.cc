@@ -305,7 +305,10 @@ void Transaction::simple_answer(int status, std::string_view reason, std::string
       if (base::istarts_with(line, "Content-Type:")) own_content_type_ = base::trim_ows(line.substr(13));
     });
   content_type_ = own_content_type_;
-  if (!snapshot_->reply_headers.empty() && facts_filled_) text = filtered_own(text);
+  if (!snapshot_->reply_headers.empty()) {
+    know_facts();   // a page for a request that was refused before any rule was asked
+    text = filtered_own(text);
+  }
   std::string& tail = worker_->text;
   tail.clear();
   tail.append("Content-Length: ");

@@ -31,6 +31,22 @@ def _(lab):
     same((page.status, page.get("Server"), page.get("X-Told"), page.get("X-Bad")), (200, "nothing", "200", None), "a page of the manager")
 
 
+@scenario("dir.reply-fields-early", "reply_header_* hold on pages for requests that no rule has seen: malformed, too large, no URL",
+          squid="a blank before the colon is mended")
+def _(lab):
+    proxy = lab.proxy("acl here myportname near\nacl other src 127.0.0.99\nreply_header_access Server deny here\nreply_header_replace Server nothing\n"
+                      "reply_header_add X-Told \"%Hs\" here\nreply_header_add X-Other \"yes\" other\nrequest_header_max_size 4 KB", "name=near")
+    with proxy.client(source="127.0.0.99") as client:   # its facts are not the next one's
+        client.send("GET http://x.test/ HTTP/1.1\r\nHost : x.test\r\n\r\n")
+        same(client.reply().get("X-Other"), "yes", "from another address")
+    for text, status in (("GET http://x.test/ HTTP/1.1\r\nHost : x.test\r\n\r\n", 400), ("GET http://[x/ HTTP/1.1\r\nHost: [x\r\n\r\n", 400),
+                         ("GET http://x.test/ HTTP/1.1\r\nHost: x.test\r\nX: " + "x" * 5000, 431), ("GET http://x.test/ HTTP/3.1\r\nHost: x.test\r\n\r\n", 505)):
+        with proxy.client() as client:
+            client.send(text)
+            answer = client.reply()
+        same((answer.status, answer.get("Server"), answer.get("X-Told"), answer.get("X-Other")), (status, "nothing", str(status), None), repr(text[:70]))
+
+
 @scenario("dir.refresh-all-ims", "refresh_all_ims on: every If-Modified-Since reaches the origin")
 def _(lab):
     origin = lab.origin()
