@@ -98,9 +98,9 @@ void Body::fail() {
   wake_readers();
 }
 
-uint64_t Body::slowest() const {
+uint64_t Body::slowest(bool background_too) const {
   uint64_t least = kUnknownLength;
-  for (Reader* r : readers_) if (!r->cut()) least = std::min(least, r->offset_);
+  for (Reader* r : readers_) if (!r->cut() && (background_too || !r->background_)) least = std::min(least, r->offset_);
   return least;
 }
 
@@ -116,12 +116,22 @@ uint64_t Body::fastest() const {
   return most;
 }
 
-// A background reader for whose sake more would have to be held than for any other.
-void Body::cut_background() {
+// What a background reader may make us hold, in steps: beyond kHoldLimit its budget decides.
+bool Body::grant(Reader& r, uint64_t lag) {
+  uint64_t wanted = lag + kLargeChunk > kHoldLimit ? (lag + kLargeChunk - kHoldLimit + kMaxChunk - 1) / kMaxChunk * kMaxChunk : 0;
+  if (wanted > r.granted_ && !r.background_->take(wanted - r.granted_)) return false;
+  if (wanted < r.granted_) r.background_->give(r.granted_ - wanted);
+  r.granted_ = wanted;
+  return true;
+}
+
+// Background readers for whose sake more would have to be held than may be are cut.
+void Body::look_at_background() {
   uint64_t length = length_.load(std::memory_order_relaxed);
   bool cut = false;
   for (Reader* r : readers_) {
-    if (!r->background_ || r->cut() || length - r->offset_ + kLargeChunk < kHoldLimit) continue;
+    if (!r->background_ || r->cut() || grant(*r, length - r->offset_)) continue;
+    grant(*r, 0);
     r->cut_.store(true, std::memory_order_release);
     r->waiting_for_ = kUnknownLength;
     r->woken();
@@ -130,11 +140,12 @@ void Body::cut_background() {
   if (cut) release_behind_readers();
 }
 
-// The fastest reader may have read_ahead bytes before it; the slowest may make us hold kHoldLimit.
+// The fastest reader may have read_ahead bytes before it; the slowest may make us hold kHoldLimit. Background readers
+// count when there are no others.
 uint64_t Body::room_locked() const {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   uint64_t length = length_.load(std::memory_order_relaxed);
-  uint64_t slow = slowest();
+  uint64_t slow = slowest(!wanted_locked());
   if (slow == kUnknownLength) return read_ahead_;   // no reader: the fetch decides what to do
   // A reader of a part may stand beyond what has come.
   uint64_t fast = fastest();
@@ -147,11 +158,8 @@ uint64_t Body::room_locked() const {
 uint64_t Body::room() {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   std::lock_guard lock(mutex_);
+  if (wanted_locked()) look_at_background();
   uint64_t room = room_locked();
-  if (room == 0 && wanted_locked()) {
-    cut_background();
-    room = room_locked();
-  }
   writer_waits_ = room == 0;
   return room;
 }
@@ -175,7 +183,7 @@ unsigned Body::cut_laggards(int64_t now_ms) {
   uint64_t lead = fastest(), length = length_.load(std::memory_order_relaxed);
   unsigned cut = 0;
   for (Reader* r : readers_) {
-    bool holds_back = !r->cut() && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
+    bool holds_back = !r->cut() && !(r->background_ && wanted_locked()) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
     if (!holds_back) { r->lagging_since_ms_ = 0; continue; }
     if (r->lagging_since_ms_ == 0) r->lagging_since_ms_ = now_ms;
     if (now_ms - r->moved_ms_ < kStalledMs && now_ms - r->lagging_since_ms_ < kLaggingMs) continue;
@@ -214,6 +222,7 @@ void Body::detach(Reader* reader) {
   auto it = std::find(readers_.begin(), readers_.end(), reader);
   if (it == readers_.end()) return;
   readers_.erase(it);
+  if (reader->background_) grant(*reader, 0);
   if (state_.load(std::memory_order_relaxed) != State::filling) return;
   if (!readers_.empty()) release_behind_readers();
   if (!wanted_locked() || writer_waits_) wake_writer();
@@ -270,6 +279,7 @@ void Body::advance(Reader* reader, uint64_t offset, int64_t now_ms) {
   reader->offset_ = offset;
   reader->moved_ms_ = now_ms;
   if (retained_.load(std::memory_order_relaxed)) return;
+  if (reader->granted_) grant(*reader, length_.load(std::memory_order_relaxed) - offset);
   release_behind_readers();
   if (writer_waits_ && room_locked() > 0) wake_writer();
 }

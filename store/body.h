@@ -30,13 +30,31 @@ inline constexpr uint64_t kUnknownLength = ~uint64_t(0);
 
 class Body;
 
+// Bytes that several may hold, up to a limit in all. Any thread.
+class Budget {
+ public:
+  explicit Budget(uint64_t limit) : limit_(limit) {}
+  bool take(uint64_t bytes) {
+    if (used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit_) return true;
+    give(bytes);
+    return false;
+  }
+  void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  const uint64_t limit_;
+  std::atomic<uint64_t> used_{0};
+};
+
 // Registered with a body. woken() is called on the writer's thread (or another reader's), under the body's lock:
 // it must only note the event and post to its own thread.
-// A background reader (the disk's) takes what others make come: it neither holds them back (when it lags it is cut at
-// once) nor counts as somebody who wants the body; only when nobody else is left does the writer go at its pace.
+// A background reader (the disk's) takes what others make come: it neither holds them back (what it lags behind is held
+// within its budget; beyond it, it is cut at once) nor counts as somebody who wants the body; only when nobody else is left
+// does the writer go at its pace.
 class Reader {
  public:
-  explicit Reader(bool background = false) : background_(background) {}
+  explicit Reader(Budget* background = nullptr) : background_(background) {}
   virtual void woken() = 0;
   bool cut() const { return cut_.load(std::memory_order_acquire); }  // lagged too far behind
 
@@ -45,7 +63,8 @@ class Reader {
 
  private:
   friend class Body;
-  const bool background_;
+  Budget* const background_;
+  uint64_t granted_ = 0;                    // of the budget
   uint64_t offset_ = 0;
   uint64_t waiting_for_ = kUnknownLength;   // wake when length exceeds this; kUnknownLength = not waiting
   int64_t moved_ms_ = 0, lagging_since_ms_ = 0;
@@ -144,8 +163,9 @@ class Body final : public base::RefCounted {
   void wake_readers();
   void wake_writer();
   bool wanted_locked() const;
-  void cut_background();
-  uint64_t slowest() const;
+  bool grant(Reader&, uint64_t lag);
+  void look_at_background();
+  uint64_t slowest(bool background_too = true) const;
   uint64_t fastest() const;
   uint64_t room_locked() const;
 

@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
   auto body = make_ref<Body>(kUnknownLength, false, 16 * 1024);
   TestWriter writer;
   body->attach_writer(&writer);
-  TestReader client, disk{true};
+  Budget budget(8 << 20);
+  TestReader client, disk{&budget};
   BOOST_TEST(body->attach(&client, 0, 0));
   BOOST_TEST(body->attach(&disk, 0, 0));
   BOOST_TEST(body->reader_count() == 1u);
@@ -181,15 +182,29 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
   }
   BOOST_TEST(body->length() <= 24 * 1024u);
   BOOST_TEST(!disk.cut());
-  // It does not hold back: one that stands still is cut when it alone makes the body grow in memory.
+  // It does not hold back. What it lags is held within its budget, and given back when it catches up; one that stands still
+  // is cut when more would be held for it alone.
+  auto go_on = [&](uint64_t to) {
+    while (body->length() < to && body->room() > 0) {
+      body->append(block);
+      body->advance(&client, body->length(), 0);
+    }
+    BOOST_TEST(body->length() >= to);
+  };
   body->advance(&client, body->length(), 0);
-  while (body->length() < 16u << 20) {
-    if (body->room() == 0) break;
-    body->append(block);
-    body->advance(&client, body->length(), 0);
-  }
-  BOOST_TEST(body->length() >= 16u << 20);
+  go_on(10 << 20);
+  BOOST_TEST(!disk.cut());
+  BOOST_TEST(budget.used() > 4u << 20);
+  BOOST_TEST(budget.used() <= 8u << 20);
+  body->advance(&disk, 9 << 20, 0);
+  BOOST_TEST(budget.used() == 0u);
+  BOOST_TEST(body->memory() <= (1 << 20) + 128 * 1024);
+  BOOST_TEST(budget.take(4 << 20));   // others hold something
+  go_on(16 << 20);
+  BOOST_TEST(!disk.cut());
+  go_on(32 << 20);
   BOOST_TEST(disk.cut());
+  BOOST_TEST(budget.used() == 4u << 20);
   BOOST_TEST(body->memory() <= Body::kHoldLimit + 128 * 1024);
   // Alone it leads, and its going is told when the last client has gone.
   body->detach(&client);
@@ -198,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
 
   // However fast it is, the start stays for whom it was fetched, until the writer knows that nobody comes.
   auto third = make_ref<Body>(kUnknownLength, false, 16 * 1024);
-  TestReader early{true}, late;
+  TestReader early{&budget}, late;
   BOOST_TEST(third->attach(&early, 0, 0));
   for (int i = 0; i < 4; ++i) {
     third->append(block);
@@ -214,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
 
   auto second = make_ref<Body>(kUnknownLength, false, 16 * 1024);
   second->release_start();
-  TestReader alone{true};
+  TestReader alone{&budget};
   BOOST_TEST(second->attach(&alone, 0, 0));
   BOOST_TEST(second->reader_count() == 0u);
   for (int i = 0; i < 100; ++i) {

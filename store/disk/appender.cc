@@ -5,11 +5,11 @@ namespace loligo::store::disk {
 bool Appender::fits(uint64_t record_bytes, int parts) const {
   if (empty()) return true;
   return bytes_ + record_bytes <= kMostBytes && parts_.size() + size_t(parts) + 4 <= kMostParts &&
-         segment_->end() + bytes_ + record_bytes <= core_.segments.segment_bytes();
+         segment_->end() + bytes_ + record_bytes <= core_.segment_bytes();
 }
 
 std::optional<Place> Appender::place_for(uint64_t record_bytes) {
-  bool full = !segment_ || (segment_->end() + bytes_ + record_bytes > core_.segments.segment_bytes() && segment_->end() > kSegmentHeaderBytes);
+  bool full = !segment_ || (segment_->end() + bytes_ + record_bytes > core_.segment_bytes() && segment_->end() > kSegmentHeaderBytes);
   if (full) {
     int error = 0;
     base::Ref<Segment> next = core_.segments.create(error);

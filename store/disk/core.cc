@@ -55,7 +55,11 @@ uint64_t segment_bytes_for(uint64_t capacity) {
 
 Core::Core(std::shared_ptr<Shared> shared_, const DiskDirectoryOptions& options, Files& files)
     : shared(std::move(shared_)), options(options), files(files), health(options.path, tally),
-      segments(files, options.path, segment_bytes_for(options.capacity)) {}
+      segments(files, options.path, segment_bytes_for(options.capacity)), room(options.capacity) {}
+
+uint64_t Core::segment_bytes() const {
+  return std::min(segments.segment_bytes(), std::max<uint64_t>(room.load(std::memory_order_relaxed) / 16, 256 << 10));
+}
 
 std::shared_ptr<Index> Core::index() const {
   std::lock_guard lock(mutex_);

@@ -105,7 +105,11 @@ struct Core {
 
   uint64_t used() const { return segments.bytes() + index_bytes.load(std::memory_order_relaxed); }
   std::atomic<uint64_t> index_bytes{0};
-  // On a full file system: what was used when it turned out to be full. The store lives within this for a while. 0: none.
+  // What the directory may use: its capacity, or less where the file system has not got so much. Measured by the syncer.
+  std::atomic<uint64_t> room;
+  // Segments of about this size, so that giving one up is never much of the whole.
+  uint64_t segment_bytes() const;
+  // On a file system that is full without having said so before: what was used when it turned out to be full. The store lives within this for a while. 0: none.
   std::atomic<uint64_t> full_at{0};
   uint32_t tick() const { return uint32_t(now_ms() / 1000 / Entry::kTickSeconds); }
 

@@ -255,6 +255,24 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_waited_for) {
   BOOST_TEST((look(*disk, 3001) == Seen::right));
 }
 
+// A directory that is promised more than there is lives within what there is: no write ever fails.
+BOOST_AUTO_TEST_CASE(a_small_file_system_is_never_filled) {
+  Place place;
+  SimulatedFiles files;
+  files.tells_space = true;
+  files.space = 40 << 20;
+  auto disk = open_disk(options_for(place.path, 400 << 20), files);
+  loaded(*disk);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));   // it has looked
+  for (uint64_t k = 1; k < 300'000 && disk->counters().stored < 15'000; ++k)
+    if (!put(*disk, k, 1)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto counters = disk->counters();
+  BOOST_TEST(counters.stored >= 15'000u);
+  BOOST_TEST(counters.segments_reclaimed > 20u);
+  BOOST_TEST(counters.write_errors == 0u);
+  BOOST_TEST(disk->directories()[0].used > 24u << 20);
+}
+
 // Whoever waits for a removal hears within seconds; the object is gone for this process in any case.
 BOOST_AUTO_TEST_CASE(a_removal_that_finds_no_space_is_answered) {
   Place place;

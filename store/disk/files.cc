@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -118,6 +119,12 @@ class SystemFiles final : public Files {
   int64_t size(const std::string& path) override {
     struct stat st;
     return ::stat(path.c_str(), &st) == 0 ? st.st_size : -errno;
+  }
+
+  int64_t free_space(const std::string& directory) override {
+    struct statvfs fs;
+    if (::statvfs(directory.c_str(), &fs) != 0) return -errno;
+    return int64_t(std::min<uint64_t>(uint64_t(fs.f_bavail) * fs.f_frsize, INT64_MAX));
   }
 
   // Of the open file description: a second opening in this process is refused as well.

@@ -44,6 +44,7 @@ class Files {
   virtual int rename(const std::string& from, const std::string& to) = 0;
   virtual int sync_directory(const std::string& path) = 0;
   virtual int64_t size(const std::string& path) = 0;
+  virtual int64_t free_space(const std::string& directory) = 0;   // bytes that may still be written there
   // Held until the file is let go. -EWOULDBLOCK: another holds it.
   virtual base::Ref<File> lock(const std::string& path, int& error) = 0;
 };

@@ -16,6 +16,7 @@ class Pending;
 class PendingOwner {
  public:
   virtual void ready(Pending&) = 0;   // under the body's lock: only notes it
+  virtual Budget& queue() = 0;        // of bytes that wait to be written
 
  protected:
   ~PendingOwner() = default;
@@ -24,7 +25,7 @@ class PendingOwner {
 class Pending final : public base::RefCounted, public Reader {
  public:
   Pending(PendingOwner& owner, const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected)
-      : Reader(true), key(key), variant(variant), id(id), body(std::move(body)), expected(expected), head(std::move(head)), owner_(owner) {}
+      : Reader(&owner.queue()), key(key), variant(variant), id(id), body(std::move(body)), expected(expected), head(std::move(head)), owner_(owner) {}
   void woken() override { owner_.ready(*this); }
 
   const Key key;

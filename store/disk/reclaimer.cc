@@ -20,9 +20,9 @@ void Reclaimer::run() {
 bool Reclaimer::must_reclaim() const {
   if (core_.segments.count() < 2 || core_.health.failed()) return false;
   if (core_.segments.count() > kMostSegments) return true;
-  uint64_t used = core_.used(), capacity = core_.options.capacity, segment = core_.segments.segment_bytes();
+  uint64_t used = core_.used(), room = core_.room.load(std::memory_order_relaxed);
   // Room for what comes while a segment is being reclaimed: two segments, or what the marks say.
-  uint64_t high = std::min(capacity / 100 * std::min(core_.all.high_percent, 100u), capacity - std::min(capacity / 4, 2 * segment));
+  uint64_t high = std::min(core_.options.capacity / 100 * std::min(core_.all.high_percent, 100u), room - std::min(room / 4, 2 * core_.segment_bytes()));
   if (core_.full_at.load(std::memory_order_relaxed)) high = std::min(high, core_.full_at.load(std::memory_order_relaxed));
   return used > high;
 }

@@ -102,6 +102,7 @@ int Segments::remove(uint32_t number) {
     auto it = map_.find(number);
     if (it == map_.end()) return 0;
     bytes_.fetch_sub(it->second->end(), std::memory_order_relaxed);
+    it->second->removed.store(true, std::memory_order_relaxed);
     map_.erase(it);
   }
   return files_.remove(path_ + "/" + segment_name(number));

@@ -22,6 +22,7 @@ class SimulatedFiles final : public Files {
   std::atomic<int> write_error{0}, read_error{0}, sync_error{0};   // negative errno, for paths that contain `where`
   std::string where;                                                // set before use
   std::atomic<int64_t> space{INT64_MAX};                            // bytes that may still be written
+  std::atomic<bool> tells_space{false};                             // as file systems do and quotas do not; removed files count
   std::atomic<int> read_delay_ms{0};
   std::atomic<bool> cold{false};                                    // nothing is in the page cache
   std::atomic<uint64_t> writes{0};
@@ -53,6 +54,7 @@ class SimulatedFiles final : public Files {
   int remove(const std::string& path) override {
     if (fails(path)) return write_error;
     std::lock_guard lock(mutex_);
+    if (tells_space) space += std::max<int64_t>(system_files().size(path), 0);
     if (system_files().size(path) >= 0) log_.push_back({Change::Kind::removed, path, {}, 0, 0, contents(path)});
     return system_files().remove(path);
   }
@@ -73,6 +75,7 @@ class SimulatedFiles final : public Files {
     return system_files().sync_directory(path);
   }
   int64_t size(const std::string& path) override { return system_files().size(path); }
+  int64_t free_space(const std::string&) override { return tells_space ? std::max<int64_t>(space, 0) : INT64_MAX; }
   base::Ref<File> lock(const std::string& path, int& error) override { return system_files().lock(path, error); }
 
  private:

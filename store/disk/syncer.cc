@@ -73,6 +73,8 @@ void Syncer::run() {
     bool due = last || now_ms() >= next_sync;
     for (auto& segment : work.dirty)
       if (std::find(kept_.dirty.begin(), kept_.dirty.end(), segment) == kept_.dirty.end()) kept_.dirty.push_back(segment);
+    work.dirty.clear();
+    std::erase_if(kept_.dirty, [](const auto& segment) { return segment->removed.load(std::memory_order_relaxed); });
     if (!work.waiting.empty() || due) sync_segments(kept_);
     for (auto& done : work.waiting) done();
     if (kept_.names.empty()) kept_.names = std::move(work.names);
@@ -195,9 +197,16 @@ void Syncer::reopen_index(const std::string& why) {
   base::log_event(base::Section::storage, 1, "cache_dir {}: index: {}; {}", core_.options.path, why, index ? "opened again" : error);
 }
 
-// On a full file system the store shrinks by a segment to have something to write into, and stays there for as long as
+// The file system may have less than the directory's line says, now or later. Where it does not tell (quotas), writes do:
+// then the store shrinks by a segment to have something to write into, and stays there for as long as
 // writes find no space.
 void Syncer::look_for_space() {
+  const uint64_t capacity = core_.options.capacity;
+  int64_t free = core_.files.free_space(core_.options.path);
+  uint64_t room = free < 0 ? capacity : std::min(capacity, core_.used() + uint64_t(free));
+  core_.room.store(room, std::memory_order_relaxed);
+  if (room < capacity && !std::exchange(said_small_, true))
+    base::log_event(base::Section::storage, 1, "cache_dir {}: its file system has room for {} of {} MB", core_.options.path, room >> 20, capacity >> 20);
   if (core_.health.full()) {
     uint64_t used = core_.used(), step = core_.segments.segment_bytes();
     if (!core_.full_at.load(std::memory_order_relaxed)) core_.full_at.store(used > step ? used - step : 1, std::memory_order_relaxed);

@@ -59,6 +59,7 @@ class Syncer {
   bool stop_ = false;
   Work kept_;                       // what the index has not taken yet; the thread's own
   int64_t reopen_at_ms_ = 0, full_until_ms_ = 0;
+  bool said_small_ = false;
   bool index_failed_ = false;       // and not written since
   uint32_t newest_known_ = 0;       // segment whose directory entry has been synced
   std::thread thread_;

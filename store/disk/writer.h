@@ -30,7 +30,7 @@ struct Carried {
 
 class Writer final : private PendingOwner {
  public:
-  Writer(Core& core, Syncer& syncer) : core_(core), syncer_(syncer), appender_(core) {}
+  Writer(Core& core, Syncer& syncer) : core_(core), syncer_(syncer), appender_(core), queued_(core.all.queue_bytes) {}
   ~Writer() { stop(); }
   void start();
   void stop();      // writes what is ready, within a second or so
@@ -49,7 +49,7 @@ class Writer final : private PendingOwner {
   // Waits until all are written. False: stopping.
   bool carry(std::vector<Carried>&);
   void room_made();   // a segment has gone
-  uint64_t queued_bytes() const { return queued_bytes_.load(std::memory_order_relaxed); }
+  uint64_t queued_bytes() const { return queued_.used(); }
   bool has_pending(const Key&) const;
   // Bodies under way whose first records lie in a segment that goes.
   void give_up_in(uint32_t segment);
@@ -80,6 +80,7 @@ class Writer final : private PendingOwner {
   };
 
   void ready(Pending&) override;
+  Budget& queue() override { return queued_; }
   void push(Operation);
   void run();
   void work(Operation&);
@@ -95,6 +96,7 @@ class Writer final : private PendingOwner {
   void end_stream(Pending&);
   void committed(Written&);
   const std::string& take_head(Pending&);
+  bool charge(Pending&, uint64_t bytes);
   bool accept(const Key&, Variant, const base::Ref<Pending>&);
   void erase_replaced_in_table(const Key&, Variant);
   void give_up(Pending&);
@@ -128,7 +130,7 @@ class Writer final : private PendingOwner {
   std::condition_variable wake_;
   std::deque<Operation> queue_;
   bool stop_ = false, room_made_ = false;
-  std::atomic<uint64_t> queued_bytes_{0};
+  Budget queued_;
 
   // The thread's own.
   std::vector<Written> batch_;

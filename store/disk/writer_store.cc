@@ -31,7 +31,7 @@ bool Writer::within_limits(uint64_t length) const {
 
 // Reclaiming begins well before this, and has fallen behind when it is reached; what it carries over still fits.
 bool Writer::space_for(uint64_t bytes) const {
-  return core_.used() + bytes + core_.segments.segment_bytes() <= core_.options.capacity;
+  return core_.used() + bytes + core_.segment_bytes() <= core_.room.load(std::memory_order_relaxed);
 }
 
 bool Writer::has_pending(const Key& key) const {
@@ -47,12 +47,10 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
     erase_replaced(key, variant);
     return false;
   }
-  uint64_t charge = complete ? expected : 0;
-  bool busy = !core_.health.may_write() || queued_bytes() + charge > core_.all.queue_bytes;
   PendingOwner& owner = *this;
   auto pending = base::make_ref<Pending>(owner, key, variant, id, std::move(head), std::move(body), expected);
-  pending->charged = charge;
-  if (busy || !accept(key, variant, pending)) {
+  if (!core_.health.may_write() || !charge(*pending, complete ? expected : 0) || !accept(key, variant, pending)) {
+    queued_.give(pending->charged);
     core_.tally.add(&Disk::Counters::not_stored_busy);
     erase_replaced(key, variant);
     return false;
@@ -63,6 +61,12 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
   return true;
 }
 
+bool Writer::charge(Pending& p, uint64_t bytes) {
+  if (!queued_.take(bytes)) return false;
+  p.charged = bytes;
+  return true;
+}
+
 // Into the list, in the place of those that it replaces.
 bool Writer::accept(const Key& key, Variant variant, const base::Ref<Pending>& pending) {
   std::lock_guard lock(pending_mutex_);
@@ -70,7 +74,6 @@ bool Writer::accept(const Key& key, Variant variant, const base::Ref<Pending>& p
   auto [first, last] = pending_.equal_range(key);
   for (auto it = first; it != last; ++it)
     if (replaces(variant, it->second->variant) && !it->second->cancelled.exchange(true)) ready(*it->second);
-  queued_bytes_.fetch_add(pending->charged, std::memory_order_relaxed);
   pending_.emplace(key, pending);
   return true;
 }
@@ -131,11 +134,7 @@ void Writer::write_whole(Pending& p) {
     if (parts.size() > 4096) return give_up(p);
     parts.resize(parts.size() * 4);
   }
-  if (!p.charged) {
-    // It grew while it waited; now it is known what it costs.
-    p.charged = view.bytes;
-    if (queued_bytes_.fetch_add(view.bytes, std::memory_order_relaxed) > core_.all.queue_bytes) return give_up(p);
-  }
+  if (!p.charged && !charge(p, view.bytes)) return give_up(p);   // it grew while it waited; now it is known what it costs
   write_object(p, parts.data(), view.parts, view.bytes);
 }
 
@@ -279,7 +278,7 @@ void Writer::finish(Pending& p) {
   p.body->detach(&p);
   p.block.reset();
   p.ended = true;
-  queued_bytes_.fetch_sub(p.charged, std::memory_order_relaxed);
+  queued_.give(p.charged);
   p.charged = 0;
   std::lock_guard lock(pending_mutex_);
   auto [first, last] = pending_.equal_range(p.key);

@@ -327,8 +327,10 @@ def _(lab):
     @origin.on("/p")
     def _(x):
         x.head(200, FRESH, f"Content-Length: {size}", 'ETag: "v0"')
+        began = time.monotonic()
         for n in range(size // block):
             x.sock.sendall(part(n))
+            time.sleep(max(0, began + n / 80 - time.monotonic()))     # 80 MB/s: what comes faster than the disk is not stored
     for turn in range(2):
         with proxy.client(timeout=600) as c:
             c.ask("GET", origin.url("/p"))

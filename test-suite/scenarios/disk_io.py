@@ -1,4 +1,5 @@
 """Disks that are full, slow or broken: clients notice nothing but misses."""
+import errno
 import os
 import shutil
 import subprocess
@@ -30,6 +31,16 @@ def said(proxy):
 
 # --- full
 
+def fill_up(name):
+    """A file that takes all the space there is."""
+    with open(name, "wb", buffering=0) as out:
+        try:
+            while out.write(b"\0" * 1_000_000):
+                pass
+        except OSError as error:
+            same(error.errno, errno.ENOSPC, "it is full")
+
+
 def full_disk(lab, count, size):
     """A small file system that others fill up while objects come, and leave again."""
     path = small_disk(lab, "small", 60)
@@ -37,13 +48,7 @@ def full_disk(lab, count, size):
     source, proxy = Source(lab), disk_proxy(lab, f"cache_dir ufs {path}/cache 400 16 256\naccess_log none\n" + ALWAYS_FROM_DISK)
     pull = Puller(lab, proxy, source)
     same(failures(pull, [f"/{size}/a{n}" for n in range(count // 4)]), [], "failed requests")
-    with open(ballast, "wb") as out:
-        try:
-            while out.write(b"\0" * 1_000_000):
-                out.flush()
-        except OSError:
-            pass
-    check(shutil.disk_usage(path).free < 1_000_000, "it is full")
+    fill_up(ballast)
     same(failures(pull, [f"/{size}/b{n}" for n in range(count // 2)]), [], "failed requests while it is full")
     same(failures(pull, [f"/{size}/a{n}" for n in range(0, count // 4, 3)]), [], "failed requests for what was stored")
     os.unlink(ballast)
@@ -95,13 +100,7 @@ def _(lab):
 @scenario("disk.full-at-start", "A file system that is full when the proxy starts: it serves, and stores when there is space", squid=SQUID)
 def _(lab):
     path = small_disk(lab, "small", 16)
-    with open(os.path.join(path, "ballast"), "wb") as out:
-        try:
-            while True:
-                out.write(b"\0" * 100_000)
-                out.flush()
-        except OSError:
-            pass
+    fill_up(os.path.join(path, "ballast"))
     source, proxy = Source(lab), lab.proxy(f"cache_dir ufs {path}/cache 400 16 256\n" + ALWAYS_FROM_DISK, start=False)
     proxy.launch()
     proxy.expect_death = True
