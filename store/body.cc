@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace loligo::store {
 
@@ -100,7 +101,10 @@ void Body::fail() {
 
 uint64_t Body::slowest(bool background_too) const {
   uint64_t least = kUnknownLength;
-  for (Reader* r : readers_) if (!r->cut() && (background_too || !r->background_)) least = std::min(least, r->offset_);
+  for (Reader* r : readers_) {
+    bool in_memory = r->viewing_ || (!r->cut() && !r->behind());
+    if (in_memory && (background_too || !r->background_)) least = std::min(least, r->holds_from_);
+  }
   return least;
 }
 
@@ -109,10 +113,15 @@ bool Body::wanted_locked() const {
   return std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return !r->background_ && !r->cut(); });
 }
 
+// Does anybody but the disk read what comes in?
+bool Body::led_locked() const {
+  return std::any_of(readers_.begin(), readers_.end(), [&](Reader* r) { return leads(*r); });
+}
+
 uint64_t Body::fastest() const {
   uint64_t most = 0;
-  bool wanted = wanted_locked();
-  for (Reader* r : readers_) if (!r->cut() && !(wanted && r->background_)) most = std::max(most, r->offset_);
+  bool led = led_locked();
+  for (Reader* r : readers_) if (led ? leads(*r) : r->background_ && !r->cut()) most = std::max(most, r->offset_);
   return most;
 }
 
@@ -130,7 +139,7 @@ void Body::look_at_background() {
   uint64_t length = length_.load(std::memory_order_relaxed);
   bool cut = false;
   for (Reader* r : readers_) {
-    if (!r->background_ || r->cut() || grant(*r, length - r->offset_)) continue;
+    if (!r->background_ || r->cut() || grant(*r, length - r->holds_from_)) continue;
     grant(*r, 0);
     r->cut_.store(true, std::memory_order_release);
     r->waiting_for_ = kUnknownLength;
@@ -145,7 +154,7 @@ void Body::look_at_background() {
 uint64_t Body::room_locked() const {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   uint64_t length = length_.load(std::memory_order_relaxed);
-  uint64_t slow = slowest(!wanted_locked());
+  uint64_t slow = slowest(!led_locked());
   if (slow == kUnknownLength) return read_ahead_;   // no reader: the fetch decides what to do
   // A reader of a part may stand beyond what has come.
   uint64_t fast = fastest();
@@ -158,10 +167,51 @@ uint64_t Body::room_locked() const {
 uint64_t Body::room() {
   if (retained_.load(std::memory_order_relaxed)) return kUnknownLength;
   std::lock_guard lock(mutex_);
-  if (wanted_locked()) look_at_background();
+  if (led_locked()) look_at_background();
   uint64_t room = room_locked();
+  if (room == 0) {
+    // Who only lags need not be waited for where there is history.
+    uint64_t lead = fastest(), length = length_.load(std::memory_order_relaxed);
+    bool gone = false;
+    for (Reader* r : readers_)
+      if (leads(*r) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit) gone |= let_fall_behind(*r);
+    if (gone) {
+      release_behind_readers();
+      room = room_locked();
+    }
+  }
   writer_waits_ = room == 0;
   return room;
+}
+
+// What it has not read is history, or is held for the disk until it is.
+bool Body::let_fall_behind(Reader& r) {
+  bool followed = std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return r->background_ && !r->cut(); });
+  if (!r.by_file_ || !history_ || !followed) return false;
+  r.behind_.store(true, std::memory_order_release);
+  if (std::exchange(r.waiting_for_, kUnknownLength) != kUnknownLength) r.woken();
+  return true;
+}
+
+void Body::keep_history(const base::Ref<BodySource>& history, uint64_t end) {
+  std::lock_guard lock(mutex_);
+  if (!history_) history_ = history;
+  history_end_ = end;
+}
+
+bool Body::catch_up(Reader* reader, uint64_t offset) {
+  std::lock_guard lock(mutex_);
+  if (!reader->behind()) return true;
+  if (offset < first_offset_) return false;
+  reader->behind_.store(false, std::memory_order_release);
+  reader->offset_ = reader->holds_from_ = offset;
+  reader->lagging_since_ms_ = 0;
+  return true;
+}
+
+bool Body::followed() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return r->background_ && !r->cut(); });
 }
 
 void Body::detach_writer() {
@@ -183,7 +233,7 @@ unsigned Body::cut_laggards(int64_t now_ms) {
   uint64_t lead = fastest(), length = length_.load(std::memory_order_relaxed);
   unsigned cut = 0;
   for (Reader* r : readers_) {
-    bool holds_back = !r->cut() && !(r->background_ && wanted_locked()) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
+    bool holds_back = !r->cut() && !r->behind() && !(r->background_ && led_locked()) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
     if (!holds_back) { r->lagging_since_ms_ = 0; continue; }
     if (r->lagging_since_ms_ == 0) r->lagging_since_ms_ = now_ms;
     if (now_ms - r->moved_ms_ < kStalledMs && now_ms - r->lagging_since_ms_ < kLaggingMs) continue;
@@ -201,20 +251,28 @@ unsigned Body::cut_laggards(int64_t now_ms) {
 
 // ---- readers -----------------------------------------------------------------
 
-bool Body::attach(Reader* reader, uint64_t offset, int64_t now_ms) {
+bool Body::attach(Reader* reader, uint64_t offset, int64_t now_ms, bool by_file) {
   std::lock_guard lock(mutex_);
-  if (offset < first_offset_) return false;
+  bool behind = offset < first_offset_;
+  if (behind && !(by_file && history_ && history_end_ >= first_offset_)) return false;
   if (!retained_.load(std::memory_order_relaxed) && !start_held_ && offset == 0 && first_offset_ == 0 && slowest() != kUnknownLength &&
       slowest() > 0)
     return false;   // its first chunk may go at any moment
   if (!reader->background_) start_held_ = false;
-  reader->offset_ = offset;
-  reader->moved_ms_ = now_ms;
-  reader->lagging_since_ms_ = 0;
-  reader->waiting_for_ = kUnknownLength;
-  reader->cut_.store(false, std::memory_order_relaxed);
+  start_over(*reader, offset, now_ms);
+  reader->by_file_ = by_file;
+  reader->behind_.store(behind, std::memory_order_relaxed);
   readers_.push_back(reader);
   return true;
+}
+
+void Body::start_over(Reader& r, uint64_t offset, int64_t now_ms) {
+  r.offset_ = r.holds_from_ = offset;
+  r.viewing_ = false;
+  r.moved_ms_ = now_ms;
+  r.lagging_since_ms_ = 0;
+  r.waiting_for_ = kUnknownLength;
+  r.cut_.store(false, std::memory_order_relaxed);
 }
 
 void Body::detach(Reader* reader) {
@@ -222,8 +280,14 @@ void Body::detach(Reader* reader) {
   auto it = std::find(readers_.begin(), readers_.end(), reader);
   if (it == readers_.end()) return;
   readers_.erase(it);
+  reader->viewing_ = false;
   if (reader->background_) grant(*reader, 0);
-  if (state_.load(std::memory_order_relaxed) != State::filling) return;
+  if (state_.load(std::memory_order_relaxed) != State::filling) {
+    // Nobody joins what is over and not retained, except by file.
+    if (history_ && !readers_.empty()) release_behind_readers();
+    else if (history_) release_all();
+    return;
+  }
   if (!readers_.empty()) release_behind_readers();
   if (!wanted_locked() || writer_waits_) wake_writer();
 }
@@ -243,8 +307,17 @@ Body::View Body::view(uint64_t offset, iovec* parts, int max_parts, uint64_t max
   return view_locked(offset, parts, max_parts, max_bytes);
 }
 
+Body::View Body::view(const Reader* reader, uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const {
+  std::lock_guard lock(mutex_);
+  if (reader->cut() || reader->behind()) return {};
+  View view = view_locked(offset, parts, max_parts, max_bytes);
+  reader->viewing_ = view.bytes > 0;
+  return view;
+}
+
 Body::View Body::view_locked(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const {
   View view;
+  if (offset < first_offset_) return view;   // gone
   view.state = state_.load(std::memory_order_acquire);
   uint64_t at = first_offset_;
   for (const Chunk& chunk : chunks_) {
@@ -270,24 +343,35 @@ Body::View Body::copy(const Reader* reader, uint64_t offset, char* to, uint64_t 
   return view;
 }
 
-void Body::advance(Reader* reader, uint64_t offset, int64_t now_ms) {
+void Body::advance(Reader* reader, uint64_t offset, int64_t now_ms, uint64_t holds_from) {
   if (retained_.load(std::memory_order_acquire) && state_.load(std::memory_order_acquire) == State::complete) {
-    reader->offset_ = offset;
+    reader->offset_ = reader->holds_from_ = offset;
     return;
   }
   std::lock_guard lock(mutex_);
   reader->offset_ = offset;
+  reader->holds_from_ = std::min(offset, holds_from);
+  reader->viewing_ = false;
   reader->moved_ms_ = now_ms;
   if (retained_.load(std::memory_order_relaxed)) return;
-  if (reader->granted_) grant(*reader, length_.load(std::memory_order_relaxed) - offset);
+  if (reader->granted_) grant(*reader, length_.load(std::memory_order_relaxed) - reader->holds_from_);
+  release_behind_readers();
+  if (writer_waits_ && room_locked() > 0) wake_writer();
+}
+
+void Body::end_view(Reader* reader) {
+  std::lock_guard lock(mutex_);
+  reader->viewing_ = false;
+  if (!reader->cut() && !reader->behind()) return;
   release_behind_readers();
   if (writer_waits_ && room_locked() > 0) wake_writer();
 }
 
 bool Body::wait(Reader* reader, uint64_t offset) {
   std::lock_guard lock(mutex_);
-  if (length_.load(std::memory_order_relaxed) > offset || state_.load(std::memory_order_relaxed) != State::filling || reader->cut())
+  if (length_.load(std::memory_order_relaxed) > offset || state_.load(std::memory_order_relaxed) != State::filling || reader->cut() || reader->behind())
     return false;
+  reader->viewing_ = false;
   reader->waiting_for_ = offset;
   return true;
 }
@@ -311,6 +395,15 @@ void Body::release_start() {
   std::lock_guard lock(mutex_);
   if (!std::exchange(start_held_, false)) return;
   release_behind_readers();
+}
+
+void Body::release_all() {
+  for (Chunk& chunk : chunks_) {
+    first_offset_ += chunk.used;
+    std::free(chunk.data);
+  }
+  chunks_.clear();
+  memory_.store(0, std::memory_order_relaxed);
 }
 
 void Body::release_behind_readers() {

@@ -11,6 +11,9 @@
 // memory stays bounded whatever the two sides do. A reader that lags far behind
 // holds the others for a moment only: then it is cut off.
 //
+// Where the disk follows such a body, what memory lets go is history: it lies in
+// files. Who comes late, or lags, reads there until it has caught up.
+//
 // Errors: a failed body ends visibly short; nothing ever turns it into a whole one.
 #pragma once
 #include <sys/uio.h>
@@ -57,6 +60,7 @@ class Reader {
   explicit Reader(Budget* background = nullptr) : background_(background) {}
   virtual void woken() = 0;
   bool cut() const { return cut_.load(std::memory_order_acquire); }  // lagged too far behind
+  bool behind() const { return behind_.load(std::memory_order_acquire); }   // its next byte is history: see Body::history()
 
  protected:
   ~Reader() = default;
@@ -65,10 +69,13 @@ class Reader {
   friend class Body;
   Budget* const background_;
   uint64_t granted_ = 0;                    // of the budget
-  uint64_t offset_ = 0;
+  uint64_t offset_ = 0;                     // what it has taken
+  uint64_t holds_from_ = 0;                 // what it may still look at
+  bool by_file_ = false;
+  mutable bool viewing_ = false;            // the pieces of its last view() are in use, whatever becomes of it
   uint64_t waiting_for_ = kUnknownLength;   // wake when length exceeds this; kUnknownLength = not waiting
   int64_t moved_ms_ = 0, lagging_since_ms_ = 0;
-  std::atomic<bool> cut_{false};
+  std::atomic<bool> cut_{false}, behind_{false};
 };
 
 // The writer's side of flow control; writer_woken() follows the same rule as woken(). It comes when there is room again
@@ -129,9 +136,16 @@ class Body final : public base::RefCounted {
   unsigned cut_laggards(int64_t now_ms);
 
   // ---- readers ----
-  bool attach(Reader*, uint64_t offset, int64_t now_ms);   // false: byte `offset` is no longer held
+  // False: byte `offset` is no longer held. `by_file`: it can read history.
+  bool attach(Reader*, uint64_t offset, int64_t now_ms, bool by_file = false);
   void detach(Reader*);
   unsigned reader_count() const;   // without background readers
+  bool followed() const;           // by a background reader
+  // Of the reader itself. True: memory holds `offset`, and it reads there from now on. False: history does.
+  bool catch_up(Reader*, uint64_t offset);
+  BodySource* history() const { return history_.get(); }   // for readers that are behind
+  // A background reader's: the bytes before `end` lie there.
+  void keep_history(const base::Ref<BodySource>&, uint64_t end);
   struct View {
     int parts = 0;            // iovecs filled
     uint64_t bytes = 0;
@@ -139,10 +153,15 @@ class Body final : public base::RefCounted {
   };
   // Up to `max_parts` pieces from `offset` on, at most `max_bytes`. They stay valid until advance() or detach().
   View view(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
+  // The same for an attached reader, which may be cut or fall behind at any moment. Nothing for one that has. The pieces
+  // stay until advance(), end_view(), wait() or detach().
+  View view(const Reader*, uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
   // Copies from `offset` on, up to `most` bytes, under the lock: safe while a cut may come at any moment. The view says
   // how many; nothing for a reader that was cut.
   View copy(const Reader*, uint64_t offset, char* to, uint64_t most) const;
-  void advance(Reader*, uint64_t offset, int64_t now_ms);
+  void end_view(Reader*);
+  // `holds_from`, if given: what it has not done with yet.
+  void advance(Reader*, uint64_t offset, int64_t now_ms, uint64_t holds_from = kUnknownLength);
   // Wakes the reader once when there are bytes past `offset` or the state changed. False = there are already.
   bool wait(Reader*, uint64_t offset);
 
@@ -160,9 +179,14 @@ class Body final : public base::RefCounted {
   Chunk* space();
   View view_locked(uint64_t offset, iovec* parts, int max_parts, uint64_t max_bytes) const;
   void release_behind_readers();
+  void release_all();
   void wake_readers();
   void wake_writer();
   bool wanted_locked() const;
+  bool leads(const Reader& r) const { return !r.background_ && !r.cut() && !r.behind(); }
+  bool led_locked() const;
+  bool let_fall_behind(Reader&);
+  void start_over(Reader&, uint64_t offset, int64_t now_ms);
   bool grant(Reader&, uint64_t lag);
   void look_at_background();
   uint64_t slowest(bool background_too = true) const;
@@ -170,6 +194,8 @@ class Body final : public base::RefCounted {
   uint64_t room_locked() const;
 
   const base::Ref<BodySource> source_;
+  base::Ref<BodySource> history_;     // set once, before anybody is behind
+  uint64_t history_end_ = 0;
   mutable std::mutex mutex_;
   std::vector<Chunk> chunks_;
   uint64_t first_offset_ = 0;    // of chunks_.front()

@@ -165,6 +165,83 @@ BOOST_AUTO_TEST_CASE(a_stalled_reader_is_cut_off_and_the_others_go_on) {
   body->detach(&fast);
 }
 
+struct TestHistory final : BodySource {
+  Ready piece(uint64_t offset, Piece& piece) override { return piece.file_offset = offset, Ready::now; }
+  bool wait(Reader*, uint64_t) override { return false; }
+  void leave(Reader*) override {}
+};
+
+BOOST_AUTO_TEST_CASE(what_memory_has_let_go_is_read_from_history) {
+  auto body = make_ref<Body>(kUnknownLength, false, 64 * 1024);
+  TestWriter writer;
+  body->attach_writer(&writer);
+  Budget budget(64 << 20);
+  TestReader client, slow, late, other, disk{&budget};
+  BOOST_TEST(body->attach(&client, 0, 0, true));
+  BOOST_TEST(body->attach(&slow, 0, 0, true));
+  BOOST_TEST(body->attach(&disk, 0, 0));
+  BOOST_TEST(body->followed());
+  auto history = loligo::base::Ref<BodySource>(new TestHistory);
+  std::string block(64 * 1024, 'h');
+  iovec parts[128];
+  // The disk writes a megabyte whenever it has one; until then memory holds it.
+  uint64_t written = 0;
+  auto go_on = [&](uint64_t to) {
+    while (body->length() < to) {
+      BOOST_REQUIRE(body->room() > 0u);
+      body->append(block);
+      body->advance(&client, body->length(), 0);
+      if (body->length() - written >= 1 << 20) body->keep_history(history, written = body->length());
+      body->advance(&disk, body->length(), 0, written);
+    }
+  };
+  go_on(512 << 10);
+  BOOST_TEST(body->view(&slow, 0, parts, 128, kUnknownLength).bytes == 512u << 10);   // and looks at it
+  // One that lags is behind instead of holding the others back; what it looks at stays as long as it does.
+  while (body->room() > 0) go_on(body->length() + block.size());
+  BOOST_TEST(slow.behind());
+  BOOST_TEST(!slow.cut());
+  BOOST_TEST(body->memory() >= Body::kHoldLimit);
+  BOOST_TEST(static_cast<const char*>(parts[0].iov_base)[0] == 'h');
+  body->end_view(&slow);
+  go_on(11 << 20);
+  BOOST_TEST(body->memory() <= (5 << 20) + 128 * 1024);
+  // One that comes late begins there, and one that cannot read files cannot begin.
+  BOOST_TEST(!body->attach(&other, 0, 0));
+  BOOST_TEST(body->attach(&late, 0, 0, true));
+  BOOST_TEST(late.behind());
+  BOOST_TEST(body->reader_count() == 3u);
+  BOOST_TEST(body->view(&late, 0, parts, 128, kUnknownLength).bytes == 0u);
+  BOOST_TEST(!body->wait(&late, 0));
+  BOOST_TEST(!body->catch_up(&late, 1000));
+  BOOST_TEST(body->history() == history.get());
+  // Caught up, it is as the others, up to the end.
+  BOOST_TEST(body->catch_up(&late, written));
+  BOOST_TEST(!late.behind());
+  BOOST_TEST(body->view(&late, written, parts, 128, kUnknownLength).bytes == body->length() - written);
+  body->detach(&client);
+  body->detach(&slow);
+  // With nobody in front the disk leads.
+  body->advance(&late, body->length(), 0);
+  body->detach(&late);
+  BOOST_TEST(body->attach(&late, 0, 0, true));
+  uint64_t before = body->length();
+  while (body->room() > 0) body->append(block);
+  BOOST_TEST(body->length() < before + (1 << 20));
+  body->advance(&disk, body->length(), 0, written);
+  BOOST_TEST(body->room() > 0u);
+  // Over, and written: memory keeps nothing, and late ones may still come.
+  body->complete();
+  body->keep_history(history, body->length());
+  body->detach(&disk);
+  body->detach(&late);
+  BOOST_TEST(body->memory() == 0u);
+  BOOST_TEST(!body->followed());
+  BOOST_TEST(body->attach(&late, 0, 0, true));
+  BOOST_TEST(late.behind());
+  body->detach(&late);
+}
+
 BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants_it) {
   auto body = make_ref<Body>(kUnknownLength, false, 16 * 1024);
   TestWriter writer;

@@ -48,8 +48,11 @@ struct Selector {
   std::string key;
 
   bool operator()(const store::Object& object) {
-    auto& r = static_cast<const Response&>(object);
-    if (r.url != q.url || !r.usable()) return false;
+    return object.usable() && matches(static_cast<const Response&>(object));
+  }
+
+  bool matches(const Response& r) {
+    if (r.url != q.url) return false;
     if (r.vary_names.empty()) return true;
     if (!computed_for || *computed_for != r.vary_names) {
       key = http::selecting_key(r.vary_names, *q.request, q.bytes);
@@ -67,9 +70,19 @@ Found Cache::lookup(const Question& q) {
   Selector selector{q};
   Found found;
   found.response = ResponseRef(static_cast<Response*>(memory_.find(q.key, [&](const store::Object& o) { return selector(o); }).get()));
+  if (!found.response && !arriving_.empty()) join_arriving(found, q, selector);
   found.other_variant = selector.other_variant;
   if (found.response) judge(found, q);
   return found;
+}
+
+// Only as a hit: there is nothing yet that could be validated.
+template <class Select> void Cache::join_arriving(Found& found, const Question& q, Select& select) {
+  ResponseRef response = arriving_.find(q.key);
+  if (!response || response->body->state() == store::Body::State::failed || !select.matches(*response)) return;
+  Found one{.response = response};
+  judge(one, q);
+  if (one.finding == Finding::hit) found.response = std::move(response);
 }
 
 void Cache::judge(Found& found, const Question& q) {
@@ -197,6 +210,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       response->stored = response->disk_id != 0;
       if (!response->stored) response->verdict = http::StoreVerdict::too_large;
       body->stop_retaining();
+      arrive(response);
     }
     // As in promote(): purged between the verdict and here.
     if (response->stored && purges_.purged_since(a.purges_seen, a.key)) drop(*response);
@@ -232,14 +246,21 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   return fresh;
 }
 
+// The disk alone follows it now. A reply of unknown length is chunked, and cannot be sent from files.
+void Cache::arrive(const ResponseRef& response) {
+  if (response->disk_id && response->content_length != store::kUnknownLength) arriving_.add(response);
+}
+
 void Cache::settled(Response& response) {
   if (!response.stored) return;
+  if (response.body->state() == store::Body::State::failed) arriving_.erase(response.key);
   if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
   else memory_.recharge(response);
 }
 
 void Cache::drop(Response& response) {
   memory_.erase(response);
+  arriving_.erase(response.key);
   if (disk_ && response.disk_id) disk_->erase(response.key, response.disk_id);
 }
 
@@ -268,6 +289,7 @@ unsigned Cache::purge(std::string_view url, std::function<void(unsigned)> done) 
   store::Key key = key_of(url);
   purges_.note(key);
   const bool on_disk = may_be_on_disk(key);
+  arriving_.erase(key);
   const unsigned gone = memory_.erase_all(key);
   if (!done) {
     if (on_disk) disk_->erase(key);

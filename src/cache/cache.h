@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "access/rules.h"
+#include "cache/arriving.h"
 #include "cache/flights.h"
 #include "cache/recent_purges.h"
 #include "cache/refresh_patterns.h"
@@ -100,7 +101,7 @@ class Cache {
   void use_disk(std::unique_ptr<store::Disk>);
   const store::Disk* disk() const { return disk_.get(); }
 
-  // In memory.
+  // In memory, or on its way to the disk (the body is not retained then, and must be joined).
   Found lookup(const Question&);
   // What a request may do with a response that was found.
   static void judge(Found&, const Question&);
@@ -144,7 +145,10 @@ class Cache {
 
  private:
   OnDisk promote(store::Disk::Found&&, const store::Key&, std::string_view url, const Policy&, uint64_t purges_seen);
+  template <class Select> void join_arriving(Found&, const Question&, Select&);
+  void arrive(const ResponseRef&);
   store::Memory memory_;
+  Arriving arriving_;
   std::unique_ptr<store::Disk> disk_;
   std::atomic<bool> offline_{false};
   Flights flights_;

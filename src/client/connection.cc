@@ -89,7 +89,8 @@ void Connection::destroy() {
   cancel();
   // No reader any more before the transaction lets go of its fetch: else that would go on for us.
   if (out_ && out_->attached) out_->response->body->detach(reader_.get());
-  if (out_ && out_->file_waits) out_->source()->leave(reader_.get());
+  if (out_ && out_->file_waits) out_->file_waits->leave(reader_.get());
+  if (joined_) std::exchange(joined_, {})->body->detach(reader_.get());
   out_.reset();
   if (transaction_) {
     transaction_->client_left();

@@ -58,6 +58,9 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   int client_connections() const { return open_ ? open_->load(std::memory_order_relaxed) : 0; }
   // Sends an answer. True: all of it went out at once. Else Transaction::reply_ended() comes later.
   bool reply(Reply&&);
+  // For a body that memory does not keep whole: takes part from its start on, until the reply that comes next, and for it
+  // if it is of this body, whole and not chunked. False: too late.
+  bool join(const cache::ResponseRef&);
   // Bytes ahead of the reply (1xx heads). False when the client is gone.
   bool send_interim(std::string_view text);
   uint64_t bytes_sent() const { return bytes_sent_; }          // of the current reply
@@ -112,7 +115,9 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   bool reply_complete(Reply&);
   bool pump_output();
   enum class Pumped : unsigned char { on, waits, ended };
-  Pumped pump_file(Outgoing&, uint64_t& turn);
+  Pumped pump_file(Outgoing&, store::BodySource&, uint64_t& turn);
+  store::BodySource* file_of(const Outgoing&) const;
+  bool take_joined(const Reply&);
   bool fill_chunk(Outgoing&);
   void output_done(ReplyEnd);
   void end_transaction();
@@ -135,6 +140,7 @@ class Connection final : net::Watcher, net::Timer, server::RequestBody::Producer
   std::unique_ptr<Outgoing> out_;
   std::unique_ptr<server::Relay> relay_;
   std::shared_ptr<BodyReader> reader_;
+  cache::ResponseRef joined_;
   std::string input_;               // bytes read and not used yet
   State state_ = State::reading;
   bool registered_ = false, close_ = false, reset_ = false, head_begun_ = false, read_ended_ = false;

@@ -14,6 +14,30 @@ constexpr uint64_t kMaxChunk = 256 * 1024;
 constexpr size_t kMaxInterimText = 64 * 1024;   // 1xx heads that wait for a client to read
 }  // namespace
 
+bool Connection::join(const cache::ResponseRef& response) {
+  if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
+  if (!response->body->attach(reader_.get(), 0, worker_.loop.now_ms(), true)) return false;
+  joined_ = response;
+  return true;
+}
+
+// True: the reply is of the body that was joined.
+bool Connection::take_joined(const Reply& r) {
+  cache::ResponseRef joined = std::exchange(joined_, {});
+  if (!joined) return false;
+  if (r.response && r.response->body == joined->body && r.from == 0 && !r.chunked && r.parts.empty()) return true;
+  joined->body->detach(reader_.get());
+  return false;
+}
+
+// The file that holds the body's next bytes, if they lie in one.
+store::BodySource* Connection::file_of(const Outgoing& o) const {
+  if (!o.response) return nullptr;
+  store::Body& body = *o.response->body;
+  if (body.source()) return body.source();
+  return o.attached && !body.catch_up(reader_.get(), o.next) ? body.history() : nullptr;
+}
+
 // The common case in one gathered write, without keeping anything: head, changing fields, and a body that is all there.
 bool Connection::reply(Reply&& r) {
   bytes_sent_ = 0;
@@ -30,22 +54,23 @@ bool Connection::reply(Reply&& r) {
   add(r.tail);
   add(r.text);
   uint64_t fixed = total, body = 0;
-  bool whole = true, attached = false;
+  bool whole = true, attached = joined_ && take_joined(r);
   if (r.response) {
     whole = false;
     store::Body& b = *r.response->body;
     // What still grows may move under a reader that is not attached (its writer is another thread); what is complete and
     // kept never does.
-    if (!b.retained() || b.state() != store::Body::State::complete) {
+    if (!attached && (!b.retained() || b.state() != store::Body::State::complete)) {
       if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
-      attached = b.attach(reader_.get(), r.from, worker_.loop.now_ms());
+      attached = b.attach(reader_.get(), r.from, worker_.loop.now_ms(), !r.chunked && r.parts.empty());
       if (!attached) {   // it went on without us: nothing right can be sent any more
         worker_.loop.defer([reader = reader_] { if (reader->connection) reader->connection->output_done(ReplyEnd::cut_off); });
         return false;
       }
     }
     if (!r.chunked && r.parts.empty()) {
-      auto view = b.view(r.from, parts + count, kMaxParts - count, r.to - r.from);
+      auto view = attached ? b.view(reader_.get(), r.from, parts + count, kMaxParts - count, r.to - r.from)
+                           : b.view(r.from, parts + count, kMaxParts - count, r.to - r.from);
       count += view.parts;
       total += view.bytes;
       body = view.bytes;
@@ -55,7 +80,7 @@ bool Connection::reply(Reply&& r) {
   }
   size_t sent = 0;
   // Head and file share a packet: see pump_file().
-  const bool from_file = r.response && r.response->body->source() && !whole;
+  const bool from_file = r.response && !whole && (r.response->body->source() || (attached && reader_->behind()));
   if (out_ == nullptr && total > 0 && !from_file) {
     worker_.loop.counters().sock_writes.add();
     net::IoResult w = stream_->write(parts, count);
@@ -153,8 +178,7 @@ bool Connection::fill_chunk(Outgoing& o) {
 }
 
 // A body that lies in a file: the text before it, then the piece that is checked and ready.
-Connection::Pumped Connection::pump_file(Outgoing& o, uint64_t& turn) {
-  store::BodySource& source = *o.source();
+Connection::Pumped Connection::pump_file(Outgoing& o, store::BodySource& source, uint64_t& turn) {
   store::BodySource::Piece piece;
   const auto ready = source.piece(o.next, piece);
   const bool now = ready == store::BodySource::Ready::now;
@@ -166,7 +190,7 @@ Connection::Pumped Connection::pump_file(Outgoing& o, uint64_t& turn) {
   } else if (!now) {
     if (!reader_) reader_ = std::make_shared<BodyReader>(worker_.loop, this);
     if (!source.wait(reader_.get(), o.next)) return Pumped::on;
-    o.file_waits = true;
+    o.file_waits = &source;
     cancel();   // the disk is the slow one
     return Pumped::waits;
   } else {
@@ -190,8 +214,9 @@ bool Connection::pump_output() {
     store::Body* body = o.response ? o.response->body.get() : nullptr;
     if (body && reader_ && reader_->cut()) return output_done(ReplyEnd::cut_off), true;
     if (o.next > o.limit) return output_done(ReplyEnd::cut_off), true;
-    if (o.source() && !o.range_done() && turn <= kBytesPerTurn) {
-      switch (pump_file(o, turn)) {
+    store::BodySource* file = o.range_done() || turn > kBytesPerTurn ? nullptr : file_of(o);
+    if (file) {
+      switch (pump_file(o, *file, turn)) {
         case Pumped::on: continue;
         case Pumped::waits: return false;
         case Pumped::ended: return true;
@@ -210,7 +235,8 @@ bool Connection::pump_output() {
     size_t text = count ? parts[0].iov_len : 0;
     store::Body::View view{};
     if (body && !o.range_done()) {
-      view = body->view(o.next, parts + count, kMaxParts - count, o.chunked ? o.chunk_left : o.to - o.next);
+      const uint64_t most = o.chunked ? o.chunk_left : o.to - o.next;
+      view = o.attached ? body->view(reader_.get(), o.next, parts + count, kMaxParts - count, most) : body->view(o.next, parts + count, kMaxParts - count, most);
       count += view.parts;
     }
     if (count == 0 && o.interim_only) {   // the answer itself is still to come
@@ -243,6 +269,7 @@ bool Connection::pump_output() {
     worker_.loop.counters().sock_writes.add();
     net::IoResult w = stream_->write(parts, count);
     if (w.status == net::IoStatus::again) {
+      if (o.attached && view.bytes > 0) body->end_view(reader_.get());
       wait_for_writing();
       return false;
     }
@@ -264,7 +291,7 @@ void Connection::output_done(ReplyEnd end) {
   cancel();
   if (out_) {
     if (out_->attached) out_->response->body->detach(reader_.get());
-    if (out_->file_waits) out_->source()->leave(reader_.get());
+    if (out_->file_waits) out_->file_waits->leave(reader_.get());
     // A cut-off body must not look whole: where neither length nor chunks tell, only a reset does (RFC 9112 section 8).
     if (end == ReplyEnd::body_failed || end == ReplyEnd::cut_off) reset_ = true;
     out_.reset();

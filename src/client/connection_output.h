@@ -14,12 +14,11 @@ struct Connection::Outgoing {
   std::vector<Reply::Part> parts;
   size_t next_part = 0;
   bool attached = false;
-  bool file_waits = false;       // for the body's source to have read the next piece
+  store::BodySource* file_waits = nullptr;   // that has to read the next piece first
   uint64_t limit = store::kUnknownLength;
   bool interim_only = false;     // 1xx heads that the client was slow to take; the answer comes later
 
   bool text_pending() const { return text_sent < text.size(); }
-  store::BodySource* source() const { return response ? response->body->source() : nullptr; }
   bool range_done() const { return !response || next >= to; }
 };
 

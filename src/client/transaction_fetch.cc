@@ -44,6 +44,7 @@ void Transaction::look_up() {
   disk_asked_ = false;
   bool withheld = found.response && !policy.send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed;
   if (withheld) found = {};
+  if (found.response && !joins(found.response)) found = {};
   switch (found.finding) {
     case cache::Finding::hit_revalidate:
       revalidate_in_background(found.response);
@@ -81,6 +82,13 @@ void Transaction::look_up() {
     }
   }
   begin_fetch(std::move(found.response), leads);
+}
+
+// What memory does not keep whole has to be read from now on, or not at all.
+bool Transaction::joins(const cache::ResponseRef& response) {
+  const store::Body& body = *response->body;
+  if (body.retained() || body.source() || head.method() == Method::head) return true;
+  return !head.has(FieldId::range) && connection_->join(response);
 }
 
 cache::Question Transaction::question() {

@@ -57,7 +57,7 @@ class Health {
   std::atomic<int64_t> retry_at_ms_{0};
 };
 
-struct Core {
+struct Core : std::enable_shared_from_this<Core> {
   // What all directories share.
   struct Shared {
     DiskOptions options;

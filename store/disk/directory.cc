@@ -33,7 +33,7 @@ std::unique_ptr<Directory> Directory::open(std::shared_ptr<Core::Shared> shared,
 }
 
 Directory::Directory(std::shared_ptr<Core> core, base::Ref<File> lock)
-    : core_(std::move(core)), pool_(std::make_shared<ReadPool>()), lock_(std::move(lock)), syncer_(*core_), writer_(*core_, syncer_),
+    : core_(std::move(core)), pool_(std::make_shared<ReadPool>()), lock_(std::move(lock)), syncer_(*core_), writer_(*core_, syncer_, pool_),
       finder_(core_, pool_, writer_), loader_(*core_, syncer_), reclaimer_(*core_, writer_, syncer_) {
   core_->table.begin_loading();
   core_->on_damage([this](const Key& key, uint64_t id) {

@@ -10,10 +10,16 @@ base::Ref<FileBody> FileBody::make(std::shared_ptr<Core> core, std::shared_ptr<R
   for (const Extent& e : extents) {
     base::Ref<Segment> segment = body->core_->segments.find(e.place.segment);
     if (!segment) return {};
-    body->parts_.push_back({e, offset, std::move(segment)});
+    body->parts_.push_back({e, offset, std::move(segment), false, State::unknown});
     offset += e.bytes;
   }
   return body;
+}
+
+void FileBody::append(const Extent& e, base::Ref<Segment> segment) {
+  std::lock_guard lock(mutex_);
+  uint64_t offset = parts_.empty() ? 0 : parts_.back().offset + parts_.back().extent.bytes;
+  parts_.push_back({e, offset, std::move(segment), true, State::unknown});
 }
 
 size_t FileBody::part_at(uint64_t offset) const {
@@ -34,7 +40,7 @@ bool FileBody::in_page_cache(const Part& p) {
 }
 
 FileBody::State FileBody::look(Part& p) {
-  if (p.state == State::unknown && checked(p) && in_page_cache(p)) p.state = State::ready;
+  if (p.state == State::unknown && (p.trusted || checked(p)) && in_page_cache(p)) p.state = State::ready;
   return p.state;
 }
 
@@ -75,7 +81,9 @@ void FileBody::request(size_t i) {
 }
 
 void FileBody::read(size_t i) {
+  std::unique_lock part_lock(mutex_);
   Part& p = parts_[i];   // the extent and the segment do not change
+  part_lock.unlock();
   auto result = RecordReader::check_extent(*core_, *p.segment, key_, id_, p.extent, p.offset);
   core_->tally.add(&Disk::Counters::pool_reads);
   if (result == RecordReader::Result::damaged) core_->found_damaged(key_, id_);   // so that the next request fetches it anew

@@ -1,8 +1,9 @@
 // A body that stays in its segment files: pieces are handed out once their record
 // has been read and checked, and are then sent straight from the file.
 //
-// Shared by the readers of one body; any thread. Keeps its segments' files open.
+// It may grow while its object is written. Shared by the readers of one body; any thread. Keeps its segments' files open.
 #pragma once
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,9 @@ class FileBody final : public BodySource {
   // Null when one of its segments is gone.
   static base::Ref<FileBody> make(std::shared_ptr<Core>, std::shared_ptr<ReadPool>, const Key&, uint64_t id, std::vector<Extent>);
 
+  // One more part, just written: its bytes are known to be right.
+  void append(const Extent&, base::Ref<Segment>);
+
   Ready piece(uint64_t offset, Piece&) override;
   bool wait(Reader*, uint64_t offset) override;
   void leave(Reader*) override;
@@ -27,7 +31,7 @@ class FileBody final : public BodySource {
 
  private:
   enum class State : uint8_t { unknown, reading, ready, damaged };
-  struct Part { Extent extent; uint64_t offset; base::Ref<Segment> segment; State state = State::unknown; };
+  struct Part { Extent extent; uint64_t offset; base::Ref<Segment> segment; bool trusted = false; State state = State::unknown; };
   struct Waiting { Reader* reader; size_t part; };
 
   FileBody(std::shared_ptr<Core> core, std::shared_ptr<ReadPool> pool, const Key& key, uint64_t id)
@@ -44,7 +48,7 @@ class FileBody final : public BodySource {
   const Key key_;
   const uint64_t id_;
   mutable std::mutex mutex_;
-  std::vector<Part> parts_;
+  std::deque<Part> parts_;
   std::vector<Waiting> waiting_;
 };
 

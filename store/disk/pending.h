@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/disk/core.h"
+#include "store/disk/file_body.h"
 
 namespace loligo::store::disk {
 
@@ -50,6 +50,7 @@ class Pending final : public base::RefCounted, public Reader {
   int64_t waits_until_ms = 0;   // for room
   std::atomic<uint32_t> first_segment{0};
   std::vector<Extent> extents;
+  base::Ref<FileBody> history;     // the same, for readers; where memory does not keep the body
 
  private:
   PendingOwner& owner_;

@@ -14,6 +14,7 @@
 
 #include "store/disk/appender.h"
 #include "store/disk/pending.h"
+#include "store/disk/read_pool.h"
 #include "store/disk/syncer.h"
 
 namespace loligo::store::disk {
@@ -30,7 +31,7 @@ struct Carried {
 
 class Writer final : private PendingOwner {
  public:
-  Writer(Core& core, Syncer& syncer) : core_(core), syncer_(syncer), appender_(core), queued_(core.all.queue_bytes) {}
+  Writer(Core& core, Syncer& syncer, std::shared_ptr<ReadPool> pool) : core_(core), syncer_(syncer), pool_(std::move(pool)), appender_(core), queued_(core.all.queue_bytes) {}
   ~Writer() { stop(); }
   void start();
   void stop();      // writes what is ready, within a second or so
@@ -93,6 +94,7 @@ class Writer final : private PendingOwner {
   void write_whole(Pending&);
   void stream(Pending&);
   bool write_extent(Pending&);
+  void tell_history(Pending&);
   void end_stream(Pending&);
   void committed(Written&);
   const std::string& take_head(Pending&);
@@ -121,6 +123,7 @@ class Writer final : private PendingOwner {
 
   Core& core_;
   Syncer& syncer_;
+  const std::shared_ptr<ReadPool> pool_;   // for those who read what is being written
   Appender appender_;
 
   mutable std::mutex pending_mutex_;   // also held while the table changes for what is pending: see committed()

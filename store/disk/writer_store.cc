@@ -173,7 +173,7 @@ void Writer::stream(Pending& p) {
     if (p.cut()) return give_up(p);
     p.taken += view.bytes;
     p.block_bytes += uint32_t(view.bytes);
-    if (view.bytes) p.body->advance(&p, p.taken, now_ms());
+    if (view.bytes) p.body->advance(&p, p.taken, now_ms(), p.taken - p.block_bytes);
     if (!within_limits(std::max(p.taken, core_.options.min_object))) return give_up(p);
     bool more = view.state == Body::State::filling || p.taken < p.body->length();
     if (p.block_bytes == kMaxExtent && more && waits_for_room(p)) {
@@ -212,7 +212,16 @@ bool Writer::write_extent(Pending& p) {
   p.extents.push_back({*place, uint32_t(h.data_offset()), p.block_bytes});
   p.disk_bytes += h.bytes();
   p.block_bytes = 0;
+  if (!p.body->retained()) tell_history(p);
+  p.body->advance(&p, p.taken, now_ms());
   return true;
+}
+
+// What is on file need not be in memory for those who come late or lag.
+void Writer::tell_history(Pending& p) {
+  if (p.history) p.history->append(p.extents.back(), appender_.segment());
+  else p.history = FileBody::make(core_.shared_from_this(), pool_, p.key, p.id, p.extents);
+  if (p.history) p.body->keep_history(p.history, p.taken);
 }
 
 void Writer::end_stream(Pending& p) {

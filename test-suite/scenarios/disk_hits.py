@@ -10,6 +10,7 @@ import disk_lab
 from disk_lab import ALWAYS_FROM_DISK, Puller, Source, body_of, cache_dir, disk_proxy, folder, settled, start_and_time, stop_cleanly
 from lab import between, check, contains, same, scenario
 from origin import reply
+from proxy import free_port
 
 GROUP = "disk"
 FRESH = "Cache-Control: max-age=3600"
@@ -262,7 +263,7 @@ def _(lab):
     same(len(origin.requests("/p")), asked, "requests at the origin")
 
 
-@scenario("disk.collapsed", "Two at once for a large object that only the disk keeps: one request at the origin", later="followers join only what memory keeps")
+@scenario("disk.collapsed", "Two at once for a large object that only the disk keeps: one request at the origin")
 def _(lab):
     origin, proxy = lab.origin(), disk_proxy(lab, LARGE + cache_dir(lab, mb=400))
     body = body_of("/8000000/c")
@@ -273,6 +274,43 @@ def _(lab):
         x.reply(200, FRESH, body=body)
     check(all(lab.together(2, lambda i: proxy.get(origin.url("/p"), timeout=30).body == body)), "every byte")
     same(len(origin.requests("/p")), 1, "requests at the origin")
+
+
+@scenario("disk.joined-late", "Clients that come while a large object arrives, at any moment, fast and slow, over TLS too: every byte, one request at the origin for each of the two URLs", timeout=120,
+          gnutls="TLS is rudimentary in this build", squid="TLS ports need another configuration")
+def _(lab):
+    source = Source(lab)
+    source.pause = 0.05
+    path, body = "/60000000/late", body_of("/60000000/late")
+    config = LARGE + cache_dir(lab, mb=400) + f"cache_peer 127.0.0.1 parent {source.port} 0 no-query originserver no-digest\ncache_mem 16 MB\n"
+    proxy = disk_proxy(lab, config, start=False)
+    tls_port = free_port()
+    proxy.configure(f"http_port 127.0.0.1:{proxy.port} accel defaultsite=site.test\nhttps_port 127.0.0.1:{tls_port} accel defaultsite=site.test "
+                    f"tls-cert={certs.path('one.both.pem')}\n" + config)
+    proxy.start()
+    before = proxy.memory("VmHWM")
+
+    def one(i):
+        time.sleep(0.4 * i)
+        slow = i % 3 == 2
+        tls = client.tls_context(certs.path("ca.pem")) if i % 2 else None
+        with client.Client(lab, ("127.0.0.1", tls_port if tls else proxy.port), tls=tls, server_name="one.test", timeout=60 * lab.patience,
+                           receive_buffer=65536 if slow else None) as c:
+            c.ask("GET", path, host="site.test")
+            head = c.stream.until(b"\r\n\r\n", time.monotonic() + 20)
+            contains(head.decode(), "200 OK", "head")
+            got = bytearray()
+            while len(got) < len(body):
+                got += c.stream.exactly(min(1_000_000, len(body) - len(got)), time.monotonic() + 30 * lab.patience)
+                time.sleep(0.1 if slow else 0)
+            return got == body
+    check(all(lab.together(8, one)), "every byte")
+    same(source.asked[path], 2, "requests at the origin")
+    between(proxy.memory("VmHWM") - before, 0, 60_000, "memory it took, KB")
+    settled(lab, proxy)
+    with proxy.client(timeout=30) as c:
+        check(c.get(path, host="site.test").body == body, "whole from disk")
+    same(source.asked[path], 2, "requests at the origin")
 
 
 @scenario("disk.streaming-slow", "One client that reads slowly, one that reads at once: neither the fetch nor the other wait; the slow one gets no wrong byte", squid="the fetch waits for the slow one")
@@ -322,7 +360,7 @@ def _(lab):
     size, block = 10 << 30, 1 << 20
     base = disk_lab.chunk_of("huge", 0, 0, 2 * block)
     part = lambda n: base[n * 7919 % block:][:block]
-    origin, proxy = lab.origin(), disk_proxy(lab, "maximum_object_size 12 GB\n" + cache_dir(lab, mb=12_000) + "cache_mem 32 MB")
+    origin, proxy = lab.origin(), disk_proxy(lab, "maximum_object_size 12 GB\n" + cache_dir(lab, mb=16_000) + "cache_mem 32 MB")
 
     @origin.on("/p")
     def _(x):
