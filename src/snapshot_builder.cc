@@ -114,6 +114,8 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
     for (const store::CacheDir& dir : settings.store.cache_dirs)
       policy->max_object = std::max(policy->max_object, dir.max_size < 0 ? store::kUnknownLength : uint64_t(dir.max_size));
   }
+  policy->surrogate = {settings.client.httpd_accel_surrogate_id.empty() ? s->hostname : settings.client.httpd_accel_surrogate_id,
+                       settings.client.http_accel_surrogate_remote};
   policy->memory_enabled = settings.store.cache_mem > 0 && settings.store.maximum_object_size_in_memory != 0;
   policy->keep_network = settings.store.memory_cache_mode != store::MemoryCacheMode::disk;
   policy->keep_disk = settings.store.memory_cache_mode != store::MemoryCacheMode::network;

@@ -153,8 +153,15 @@ static bool outdates(int status, const http::StoreQuestion& q, const Arrival& a)
   }
 }
 
+// An accelerator follows what its origin says to surrogates, in the place of what it says to all caches.
+static http::ResponseCacheControl control_of(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
+  if (a.accelerated && head.has(http::FieldId::surrogate_control))
+    if (auto control = http::surrogate_cache_control(head, bytes, policy.surrogate)) return *control;
+  return http::response_cache_control(head, bytes);
+}
+
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
-  http::ResponseCacheControl control = http::response_cache_control(head, bytes);
+  http::ResponseCacheControl control = control_of(head, bytes, a, policy);
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
   http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
 
@@ -230,7 +237,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   text += "\r\n";
   http::Head head;
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
-    http::ResponseCacheControl control = http::response_cache_control(head, text.data());
+    http::ResponseCacheControl control = control_of(head, text.data(), a, policy);
     fresh->rule = policy.refresh_patterns.match(a.url);
     fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
   }

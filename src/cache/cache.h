@@ -20,6 +20,7 @@
 #include "cache/response.h"
 #include "cache/settings.h"
 #include "http/cache_control.h"
+#include "http/surrogate.h"
 #include "store/disk/disk.h"
 #include "store/memory.h"
 
@@ -39,6 +40,7 @@ struct Policy {
   uint64_t min_object = 0, max_object = store::kUnknownLength;
   bool memory_enabled = true;           // cache_mem allows storing
   bool keep_network = true, keep_disk = true;   // memory_cache_mode: what memory keeps, by where it came from
+  http::Surrogate surrogate;            // who we are to the origins behind an accelerator
 
   // range_offset_limit for a request: how far into an object its range may begin for the whole to be fetched.
   // -1 = however far, 0 = never.
@@ -88,6 +90,7 @@ struct Arrival {
   const char* request_bytes;
   http::Method method;
   base::WallSeconds request_time, response_time;
+  bool accelerated = false;            // it came through an accelerator's port: Surrogate-Control is for us
   bool may_store = true;               // `cache` and `store_miss` rules, proxy-only peers, methods
   uint64_t length = store::kUnknownLength;
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out

@@ -89,6 +89,7 @@ void index_head(Response& response) {
   response.content_type = view(FieldId::content_type);
   response.date_text = view(FieldId::date);
   response.has_date = head.has(FieldId::date);
+  response.has_surrogate_control = head.has(FieldId::surrogate_control);
 }
 
 }  // namespace loligo::cache

@@ -28,7 +28,7 @@ struct Response final : store::Object {
   bool by_http10 = false;       // the message came as HTTP/1.0: Via says so
   uint64_t content_length = store::kUnknownLength;   // of the body, when the head told it
   std::string_view etag, last_modified, content_type, date_text;
-  bool has_date = false;
+  bool has_date = false, has_surrogate_control = false;
   http::Lifetimes lifetimes;
   http::RefreshRule rule;       // the refresh_pattern line that applied when it was stored
   std::vector<std::string> vary_names;   // empty = none

@@ -280,6 +280,15 @@ void Connection::process(std::string_view bytes) {
     if (close_) { bytes = {}; break; }   // the last reply was the end: what follows is not read
     std::unique_ptr<Transaction> t = worker_.take_transaction();
     http::ParseState parsed = t->head.parse_request(bytes.data(), bytes.size(), limits);
+    if (parsed == http::ParseState::failed && settings.uri_whitespace != http::BlanksInTarget::deny) [[unlikely]] {
+      http::Mended mended = http::mend_target(bytes, settings.uri_whitespace);
+      if (mended.state == http::MendedState::incomplete && bytes.size() < limits.max_bytes) parsed = http::ParseState::incomplete;
+      if (mended.state == http::MendedState::mended) {
+        joined = std::move(mended.bytes);
+        bytes = joined;
+        parsed = t->head.parse_request(bytes.data(), bytes.size(), limits);
+      }
+    }
     if (parsed == http::ParseState::incomplete) {
       worker_.give_back(std::move(t));
       // One deadline for the whole head: further bytes do not extend it.

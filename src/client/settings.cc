@@ -11,6 +11,17 @@ using namespace config;
 constexpr Choice<ForwardedFor> kForwardedFor[] = {{"on", ForwardedFor::on}, {"off", ForwardedFor::off}, {"transparent", ForwardedFor::transparent},
                                                   {"delete", ForwardedFor::remove}, {"truncate", ForwardedFor::truncate}};
 
+constexpr Choice<http::BlanksInTarget> kBlanks[] = {{"deny", http::BlanksInTarget::deny}, {"strip", http::BlanksInTarget::strip}, {"encode", http::BlanksInTarget::encode},
+                                                    {"chop", http::BlanksInTarget::chop}, {"allow", http::BlanksInTarget::encode}};
+constexpr Directive kBlanksRow = choice<&Settings::uri_whitespace, kBlanks>("uri_whitespace", {}, {}, {});
+
+void parse_blanks(const Statement& s, void* settings, Problems& problems) {
+  kBlanksRow.parse(s, settings, problems);
+  if (!s.words.empty() && s.words[0].text == "allow")
+    problems.warning(s.at(0), "a URL with blanks is sent on with %20: as it came, servers would read the line in two ways", "uri_whitespace encode");
+}
+void dump_blanks(const Directive& self, const void* settings, std::string& out) { kBlanksRow.dump(self, settings, out); }
+
 // NAME VALUE, the value to the end of the line or one quoted string.
 template <auto Member>
 void parse_replacement(const Statement& s, void* settings, Problems& problems) {
@@ -72,6 +83,9 @@ constexpr Directive kDirectives[] = {
     custom("reply_body_max_size", "size-units|none [[!]acl ...]", "none", "The largest body of a reply, by the first line whose ACLs match. One whose length is not told is cut off there.",
            parse_reply_limit, dump_reply_limits, true, WordStyle::rule),
     bytes<&Settings::request_header_max_size, 1024>("request_header_max_size", "64 KB", "The largest head of a request."),
+    custom("uri_whitespace", "deny|strip|encode|chop|allow", "deny", "What happens to a request whose URL holds blanks: deny answers 400, as RFC 9112 section 3.2 advises (its parts could be read in two ways; Squid's default is strip), "
+           "strip takes them out, encode writes %20 and %09, chop ends the URL at the first. allow is encode: a blank is never sent on as it came.",
+           parse_blanks, dump_blanks),
     bytes<&Settings::request_body_max_size, 1024, true>("request_body_max_size", "0 KB", "The largest body of a request; 0 = no limit."),
     bytes<&Settings::client_request_buffer_max_size, 1024>("client_request_buffer_max_size", "512 KB", "How much of a request's body is held in memory while the server takes it slowly; then the client is not read. Larger than request_header_max_size."),
     duration<&Settings::request_timeout>("request_timeout", "5 minutes", "How long a client may take to send the whole head of a request."),
@@ -95,6 +109,8 @@ constexpr Directive kDirectives[] = {
     text<&Settings::visible_hostname>("visible_hostname", "name", "none", "The proxy's name in Via and on error pages; by default the machine's."),
     text<&Settings::unique_hostname>("unique_hostname", "name", "none", "The name by which the proxy recognises its own requests, where several share a visible_hostname."),
     words<&Settings::hostname_aliases>("hostname_aliases", "name ...", "none", "Further names of this proxy: a request for one of them at one of its ports is for the proxy itself."),
+    text<&Settings::httpd_accel_surrogate_id>("httpd_accel_surrogate_id", "name", "none", "The name of an accelerator towards its origins, in Surrogate-Capability; by default visible_hostname. What Surrogate-Control says (max-age=, no-store; to all, or to ;name) is followed there in the place of Cache-Control, and not passed on."),
+    flag<&Settings::http_accel_surrogate_remote>("http_accel_surrogate_remote", "off", "Surrogate-Control's no-store-remote is meant for this accelerator: it stands far from its origins."),
     flag<&Settings::client_db>("client_db", "on", "Count requests and connections by client address: the page client_list and the ACL maxconn."),
     integer<&Settings::client_ip_max_connections, -1>("client_ip_max_connections", "-1", "The most connections that one client address may have open; further ones are closed at once. -1 = no limit."),
     flag<&Settings::global_internal_static>("global_internal_static", "on", "Answer /squid-internal-static/ paths here, whatever host the request names."),
@@ -136,11 +152,8 @@ constexpr Directive kDirectives[] = {
     accepted("ftp_port", "none", "FTP clients are not served."),
     accepted("pipeline_prefetch", "0", "requests that a client sends without waiting are answered one after the other."),
     accepted("relaxed_header_parser", "on", "heads are judged strictly, with the harmless liberties of RFC 9112 alone."),
-    accepted("uri_whitespace", "strip", "a request whose URL holds a blank is refused, as RFC 9112 section 3.2 advises: its parts could be read in two ways."),
     accepted("force_request_body_continuation", "none", "100 Continue comes from the server."),
     accepted("note", "none", "transactions carry no notes."),
-    accepted("httpd_accel_surrogate_id", "none", "Surrogate-Control is passed on unread."),
-    accepted("http_accel_surrogate_remote", "off", "Surrogate-Control is passed on unread."),
     accepted("eui_lookup", "on", "hardware addresses are not looked up."),
     accepted("clientside_tos", "none", "packets carry no marks."),
     accepted("mark_client_packet clientside_mark", "none", "packets carry no marks."),

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "config/directive.h"
+#include "http/blanks.h"
 #include "net/tls_settings.h"
 
 namespace loligo::client {
@@ -66,6 +67,7 @@ struct Settings {
   std::vector<ReplyLimit> reply_body_max_size;
 
   int64_t request_header_max_size = 65536;
+  http::BlanksInTarget uri_whitespace = http::BlanksInTarget::deny;
   int64_t request_body_max_size = -1;
   int64_t client_request_buffer_max_size = 512 * 1024;
 
@@ -82,6 +84,8 @@ struct Settings {
 
   std::string visible_hostname, unique_hostname;                      // empty = the machine's name
   std::vector<std::string> hostname_aliases;
+  std::string httpd_accel_surrogate_id;                               // empty = visible_hostname
+  bool http_accel_surrogate_remote = false;
   int client_ip_max_connections = -1;                                 // -1 = no limit
   bool client_db = true, global_internal_static = true;
 

@@ -104,6 +104,8 @@ class Transaction final : server::FetchOwner {
   std::string_view reply_lines(const cache::Response&, bool from_cache, std::string& filtered);
   std::string filtered_own(const std::string& text);
   void pass_lines(std::string_view lines, std::string& out);
+  bool hides_surrogate_control(const cache::Response&) const;
+  bool filters(const cache::Response&) const;
   void filtered_head(const cache::Response&, bool from_cache, std::string& out);
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
   void failure_page(server::FetchError, std::string_view detail, int system_error);

@@ -208,6 +208,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.stale = std::move(stale);
   r.may_store = cacheable_request_ && !control_.no_store &&
                 (snapshot_->policy->store_miss.empty() || snapshot_->policy->store_miss.check_fast(facts_, true).allowed);
+  r.accelerated = port.mode == Port::Mode::accel;
   r.always_finish = whole_for_range_ && snapshot_->policy->range_offset_limit(facts_) < 0;
   r.authorization = head.value(FieldId::authorization, bytes_);
   if (r.authorization.empty() && !target_.userinfo.empty())
@@ -236,7 +237,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
 
   icp::SelectionQuestion q;
   q.facts = facts_;
-  q.accelerated = port.mode == Port::Mode::accel;
+  q.accelerated = r.accelerated;
   q.direct = routing.direct_for(facts_, q.accelerated, port.allow_direct);
   q.hierarchical = r.method == Method::get || r.method == Method::head;
   q.nonhierarchical_direct = routing.nonhierarchical_direct;
@@ -259,7 +260,7 @@ bool handled_elsewhere(FieldId id) {
     case FieldId::host: case FieldId::content_length: case FieldId::transfer_encoding: case FieldId::expect:
     case FieldId::authorization: case FieldId::proxy_authorization: case FieldId::via: case FieldId::x_forwarded_for:
     case FieldId::if_none_match: case FieldId::if_modified_since: case FieldId::if_match: case FieldId::if_unmodified_since:
-    case FieldId::if_range: case FieldId::range: case FieldId::max_forwards:
+    case FieldId::if_range: case FieldId::range: case FieldId::max_forwards: case FieldId::surrogate_capability:
       return true;
     default: return http::is_hop_by_hop(id);
   }
@@ -312,6 +313,10 @@ void Transaction::request_fields(std::string& out) {
     via.append(head.minor_version() == 0 ? "1.0 " : "1.1 ").append(snapshot_->via_value);
   }
   if (!via.empty()) guarded(FieldId::via, "Via", via);
+  std::string surrogates = joined(head, FieldId::surrogate_capability, bytes_);
+  if (connection_->port().config.mode == Port::Mode::accel)
+    surrogates.append(surrogates.empty() ? "" : ", ").append(snapshot_->policy->surrogate.id).append("=\"Surrogate/1.0\"");
+  if (!surrogates.empty()) guarded(FieldId::surrogate_capability, "Surrogate-Capability", surrogates);
   std::string forwarded = joined(head, FieldId::x_forwarded_for, bytes_);
   std::string client = connection_->client().host();
   switch (s.forwarded_for) {

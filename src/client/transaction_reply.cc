@@ -103,15 +103,25 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
   append_cache_status(tail, from_cache, r);
 }
 
-// Where reply_header_* lines or act-as-origin ask for it, the head is written field by field.
+// An accelerator's client that is no surrogate itself gets no Surrogate-Control: it was for us.
+bool Transaction::hides_surrogate_control(const cache::Response& r) const {
+  return r.has_surrogate_control && connection_->port().config.mode == Port::Mode::accel && !head.has(FieldId::surrogate_capability);
+}
+
+bool Transaction::filters(const cache::Response& r) const {
+  return !snapshot_->reply_headers.empty() || connection_->port().config.act_as_origin || hides_surrogate_control(r);
+}
+
+// Where reply_header_* lines, act-as-origin or Surrogate-Control ask for it, the head is written field by field.
 void Transaction::filtered_head(const cache::Response& r, bool from_cache, std::string& out) {
   out.assign(r.head, 0, r.head.find("\r\n") + 2);
-  bool origin = connection_->port().config.act_as_origin && from_cache;
+  bool origin = connection_->port().config.act_as_origin && from_cache, hides = hides_surrogate_control(r);
   const HeaderRules& rules = snapshot_->reply_headers;
   for_each_line(field_lines(r), [&](std::string_view line) {
     std::string_view name = line.substr(0, line.find(':'));
     FieldId id = http::field_id(name);
     if (origin && (id == FieldId::date || id == FieldId::expires)) return;
+    if (hides && id == FieldId::surrogate_control) return;
     const std::string* replacement = nullptr;
     if (rules.passes(id, name, facts_, &replacement)) out.append(line).append("\r\n");
     else if (replacement) out.append(name).append(": ").append(*replacement).append("\r\n");
@@ -129,7 +139,7 @@ void Transaction::filtered_head(const cache::Response& r, bool from_cache, std::
 }
 
 std::string_view Transaction::reply_lines(const cache::Response& r, bool from_cache, std::string& filtered) {
-  if (snapshot_->reply_headers.empty() && !connection_->port().config.act_as_origin) return field_lines(r);
+  if (!filters(r)) return field_lines(r);
   filtered_head(r, from_cache, filtered);
   return std::string_view(filtered).substr(filtered.find("\r\n") + 2);
 }
@@ -170,7 +180,7 @@ void Transaction::answer(const cache::ResponseRef& response, bool from_cache, in
   append_connection(tail);
   std::string filtered;
   reply.head = r.head;
-  if (!snapshot_->reply_headers.empty() || connection_->port().config.act_as_origin) {
+  if (filters(r)) {
     filtered_head(r, from_cache, filtered);
     reply.head = filtered;
   }

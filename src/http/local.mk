@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/http/libhttp.a
 src_http_libhttp_a_SOURCES = \
+  src/http/blanks.cc src/http/blanks.h \
   src/http/cache_control.cc src/http/cache_control.h \
   src/http/chunked.cc src/http/chunked.h \
   src/http/conditional.cc src/http/conditional.h \
@@ -11,11 +12,13 @@ src_http_libhttp_a_SOURCES = \
   src/http/hop_by_hop.cc src/http/hop_by_hop.h \
   src/http/range.cc src/http/range.h \
   src/http/scan.h \
+  src/http/surrogate.cc src/http/surrogate.h \
   src/http/uri.cc src/http/uri.h \
   src/http/vary.cc src/http/vary.h
 
 check_PROGRAMS += src/http/http_test
 src_http_http_test_SOURCES = src/base/test_main.cc \
+  src/http/blanks_test.cc \
   src/http/cache_control_test.cc \
   src/http/chunked_test.cc \
   src/http/conditional_test.cc \
@@ -25,6 +28,7 @@ src_http_http_test_SOURCES = src/base/test_main.cc \
   src/http/freshness_test.cc \
   src/http/head_test.cc \
   src/http/range_test.cc \
+  src/http/surrogate_test.cc \
   src/http/test_head.h \
   src/http/uri_test.cc \
   src/http/vary_test.cc

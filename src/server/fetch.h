@@ -53,6 +53,7 @@ struct FetchRequest {
   bool expect_continue = false;
   cache::ResponseRef stale;                   // being validated
   bool may_store = true;
+  bool accelerated = false;                   // by an accelerator's port
   bool leads_flight = false;
   bool always_finish = false;                 // what may be stored is fetched to its end, whoever leaves (range_offset_limit none)
   store::Key key;

@@ -149,6 +149,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
 
   cache::Arrival arrival{request_.key, request_.url, &request_.original->head, request_.original->bytes.data(), request_.method,
                          request_time_, loop_.wall_seconds()};
+  arrival.accelerated = request_.accelerated;
   arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
   arrival.purges_seen = purges_seen_;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;

@@ -7,6 +7,7 @@
 #include "http/conditional.h"
 #include "http/freshness.h"
 #include "http/range.h"
+#include "http/surrogate.h"
 #include "http/vary.h"
 #include "test-suite/fuzz/check.h"
 
@@ -30,6 +31,11 @@ void check_caching(const Head& request, const Head& response, const char* reques
   FUZZ_CHECK(l.initial_age >= 1);
   StoreVerdict verdict = may_store(response, response_bytes, cc, l, {}, {});
   if (verdict == StoreVerdict::store) FUZZ_CHECK((!cc.no_store || cc.must_understand) && !cc.private_);
+  if (auto sc = surrogate_cache_control(response, response_bytes, {"front", true})) {
+    check_seconds(sc->max_age);
+    check_seconds(sc->stale_while_revalidate);
+    FUZZ_CHECK(sc->no_store || sc->max_age != kAbsent);
+  }
   for (int64_t later : {int64_t(0), int64_t(60), kDeltaMax}) {
     FreshnessVerdict strict = judge(l, rc, {}, {}, kNow + later), plain = judge(l, {}, {}, {}, kNow + later);
     if (strict == FreshnessVerdict::fresh) FUZZ_CHECK(plain == FreshnessVerdict::fresh);

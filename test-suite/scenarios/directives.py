@@ -84,9 +84,38 @@ def _(lab):
         proxy.stop()
         return answer.status, answer.text if answer.status == 200 else ""
     one_of(ask("deny")[0], (400, 403), "deny")
-    for value, targets in (("encode", ("/a%20b",)), ("strip", ("/ab",)), ("chop", ("/a",))):
-        status, target = ask(value)
-        check(status == 400 or target in targets, f"{value}: {status} {target!r}")
+    allowed = "/a b" if lab.kind == "squid" else "/a%20b"
+    for value, target in (("encode", "/a%20b"), ("strip", "/ab"), ("chop", "/a"), ("allow", allowed)):
+        same(ask(value), (200, target), value)
+
+
+@scenario("dir.uri-whitespace-rest", "uri_whitespace strip: what comes in drops, and behind it, is read as ever",
+          squid="mends other things too, or waits")
+def _(lab):
+    origin = lab.origin()
+
+    @origin.on(None)
+    def _(x):
+        x.reply(200, body=x.request.target.encode() + x.request.body)
+    proxy = lab.proxy("uri_whitespace strip\nrequest_header_max_size 4 KB")
+    text = f"POST {origin.url('/a b')} HTTP/1.1\r\nHost: {origin.authority}\r\nContent-Length: 3\r\n\r\nx y"
+    with proxy.client() as client:
+        for part in (text[:8], text[8:9], text[9:40], text[40:-2], text[-2:] + text + text[:-3].replace(" HTTP/1.1", "  HTTP/1.1", 1)):
+            client.send(part)
+            time.sleep(0.05)
+        for _ in range(2):
+            same(client.reply().text, "/abx y", "one after the other")
+        client.send("end")
+        same(client.reply().text, "/abend", "the last")
+    for odd in ("GET /a b\r\n\r\n", "GET /a b HTTP/1.1\nHost: h\r\n\r\n", "GET http://x y.test/ HTTP/1.1 \r\nHost: h\r\n\r\n",
+                "GET /a\x01 b HTTP/1.1\r\nHost: h\r\n\r\n"):
+        with proxy.client() as client:
+            client.send(odd)
+            same(client.reply().status, 400, repr(odd))
+            check(client.ends_within(3), "closed")
+    with proxy.client() as client:
+        client.send("GET http://x.test/" + "a b" * 2000)
+        one_of(client.reply().status, (400, 414), "a line without end")
 
 
 @scenario("dir.relaxed-parser", "relaxed_header_parser off is stricter than on")
@@ -100,15 +129,38 @@ def _(lab):
         same(client.reply().status, 400, "off")
 
 
-@scenario("dir.surrogate", "httpd_accel_surrogate_id: Surrogate-Capability; Surrogate-Control is not passed on",
-          later="surrogates: httpd_accel_surrogate_id is accepted without effect, and says so")
+@scenario("dir.surrogate", "httpd_accel_surrogate_id: Surrogate-Capability; Surrogate-Control is followed and not passed on",
+          squid="takes a max-age without '+' for the past")
 def _(lab):
     origin = lab.origin()
-    origin.page("/p", "Surrogate-Control: max-age=60", "Cache-Control: no-store", "Content-Type: text/plain")
-    proxy = lab.accelerator(origin, "httpd_accel_surrogate_id front1")
-    answer = proxy.get("/p", host="site.test")
-    contains(origin.last().get("Surrogate-Capability", ""), 'front1="Surrogate/1.0"', "Surrogate-Capability")
-    check(not answer.has("Surrogate-Control"), "Surrogate-Control stays here")
+    orders = {"/all": "max-age=60", "/ours": "no-store, max-age=60;front1", "/theirs": "max-age=60;front2", "/stale": "max-age=0+60",
+              "/remote": "max-age=60, no-store-remote"}
+    for path, order in orders.items():
+        origin.page(path, f"Surrogate-Control: {order}", "Cache-Control: private, no-store", 'ETag: "e"', "Content-Type: text/plain")
+    origin.page("/no", "Surrogate-Control: no-store", "Cache-Control: max-age=60")
+
+    def hit(proxy, path):
+        for _ in range(2):
+            answer = proxy.get(path, host="site.test")
+            check(not answer.has("Surrogate-Control"), f"{path}: Surrogate-Control stays here")
+        return "HIT" in answer.get("X-Cache")
+    for lines, name, hits in (("httpd_accel_surrogate_id front1", "front1", ("/all", "/ours", "/stale", "/remote")),
+                              ("httpd_accel_surrogate_id front2\nhttp_accel_surrogate_remote on", "front2", ("/all", "/theirs", "/stale")),
+                              ("visible_hostname seen.test", "seen.test", ("/all", "/stale", "/remote"))):
+        proxy = lab.accelerator(origin, lines)
+        same([path for path in (*orders, "/no") if hit(proxy, path)], list(hits), f"{lines!r}: hits")
+        same(origin.last().get("Surrogate-Capability"), f'{name}="Surrogate/1.0"', "Surrogate-Capability")
+        behind = proxy.get("/all", 'Surrogate-Capability: far="Surrogate/1.0"', host="site.test")
+        same(behind.get("Surrogate-Control"), "max-age=60", "for a surrogate behind it")
+        proxy.get("/new", 'Surrogate-Capability: far="Surrogate/1.0"', host="site.test")
+        same(origin.last().get("Surrogate-Capability"), f'far="Surrogate/1.0", {name}="Surrogate/1.0"', "both names")
+    proxy = lab.proxy()
+    same(proxy.get(origin.url("/all")).get("Surrogate-Control"), "max-age=60", "a forward proxy is no surrogate")
+    same((origin.last().get("Surrogate-Capability"), hit_of(proxy, origin.url("/all"))), (None, False), "and follows Cache-Control")
+
+
+def hit_of(proxy, url):
+    return "HIT" in proxy.get(url).get("X-Cache")
 
 
 @scenario("dir.names", "visible_hostname and unique_hostname in fields and on pages")
