@@ -45,6 +45,9 @@ Target tunnel(std::string_view target) {
   return t;
 }
 
+// Squid's number: the usual "deny !Safe_ports" stands before the line that lets the manager in.
+constexpr uint16_t kManagerPort = 3128;
+
 Target manager(std::string_view target) {
   Target t;
   t.kind = TargetKind::manager;
@@ -52,7 +55,11 @@ Target manager(std::string_view target) {
   t.url = target;
   std::string_view rest = target.substr(target.find("//") + 2);
   size_t slash = rest.find('/');
-  t.host = lower_host(rest.substr(0, slash));
+  const std::string_view authority = rest.substr(0, slash);
+  auto a = http::parse_authority(authority);
+  t.host = lower_host(a ? a->host : authority);
+  t.ipv6_literal = a && a->ipv6_literal;
+  t.port = a && a->port ? a->port : kManagerPort;
   t.path_query = slash == rest.npos ? "/" : std::string(rest.substr(slash));
   t.host_field = t.host;
   return t;

@@ -149,6 +149,10 @@ BOOST_AUTO_TEST_CASE(the_proxy_itself) {
     BOOST_TEST(word(t.error) == word(TargetError::none), row.target);
   }
   Target m = of(forward_port(), "cache_object://LocalHost/menu@secret");
+  BOOST_TEST(m.host == "localhost");
+  BOOST_TEST(m.port == 3128);
+  Target with_port = of(forward_port(), "cache_object://[::1]:8080/menu");
+  BOOST_TEST((with_port.host == "::1" && with_port.port == 8080));
   BOOST_TEST(m.scheme == "cache_object");
   BOOST_TEST(m.host == "localhost");
   BOOST_TEST(m.path_query == "/menu@secret");

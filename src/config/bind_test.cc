@@ -119,6 +119,7 @@ BOOST_AUTO_TEST_CASE(what_is_said_about_statements) {
   const struct { std::string_view line, message; Severity severity; } kLines[] = {
       {"WAIT 1 second", "did you mean wait?", Severity::error},
       {"wiat 1 second", "did you mean wait?", Severity::error},
+      {"cont 10", "did you mean count?", Severity::error},
       {"qqqqqqqq", "unknown directive", Severity::error},
       {"wait", "wants a time", Severity::error},
       {"count 10", "out of range", Severity::error},

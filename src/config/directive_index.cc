@@ -47,9 +47,10 @@ DirectiveIndex::Entry DirectiveIndex::find(std::string_view name) const {
 std::string_view DirectiveIndex::similar(std::string_view name) const {
   if (name.size() > 64) return {};
   std::string_view best;
-  size_t least = std::min<size_t>(3, name.size() / 2 + 1);
+  // Half an edit for another first letter: htp_port is http_port, not ftp_port.
+  size_t least = 2 * std::min<size_t>(3, name.size() / 2 + 1);
   for (auto& [known, entry] : entries_) {
-    size_t d = distance(name, known);
+    size_t d = 2 * distance(name, known) + (!name.empty() && base::ascii_lower(name[0]) != known[0]);
     if (d < least || (d == least && !best.empty() && known < best)) {
       least = d;
       best = known;

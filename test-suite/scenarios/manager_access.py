@@ -118,6 +118,20 @@ def _(lab):
     contains(text, "fetched", "-V 1.1")
 
 
+@scenario("mgr.usual-rules", "With the rules of the shipped loligo.conf, and of Debian's squid.conf, a client on this machine gets the pages")
+def _(lab):
+    rules = ("acl SSL_ports port 443\nacl Safe_ports port 80 21 443 70 210 1025-65535 280 488 591 777\nhttp_access deny !Safe_ports\n"
+             "http_access deny CONNECT !SSL_ports\nhttp_access allow localhost manager\nhttp_access deny manager\nhttp_access allow localhost\nhttp_access deny all")
+    proxy = lab.proxy(rules)
+    here = f"127.0.0.1:{proxy.port}"
+    contains(squidclient(proxy, "mgr:info"), "Number of HTTP requests received", "squidclient")
+    for target, status in (("cache_object://localhost/info", 200), (f"cache_object://{here}/info", 200), (f"http://{here}/squid-internal-mgr/info", 200),
+                           ("cache_object://localhost:25/info", 403)):
+        with proxy.client() as client:
+            client.send(f"GET {target} HTTP/1.0\r\nHost: {here}\r\n\r\n")
+            same(client.reply().status, status, target)
+
+
 @scenario("mgr.squidclient-9", "squidclient -V - (no version at all) gets the page", squid=None)
 def _(lab):
     proxy = lab.proxy()
