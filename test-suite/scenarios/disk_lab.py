@@ -12,11 +12,11 @@ import os
 import re
 import socket
 import subprocess
-import threading
 import time
 
 from lab import check, same
 from origin import http_date
+from tcp_server import TcpServer
 
 CHUNK = 1 << 20
 
@@ -81,11 +81,8 @@ class Source:
         self.pause = 0                       # seconds between the chunks of a body: what comes faster than the disk is not stored
         self.versions, self.asked = {}, collections.Counter()
         self.conditional = collections.Counter()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self.listener.getsockname()[1]
-        self.open = []
-        lab.cleanup(self.stop)
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.server = TcpServer(lab, self.serve, backlog=1024)
+        self.port = self.server.port
 
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
@@ -97,21 +94,7 @@ class Source:
         return sum(self.asked.values())
 
     def stop(self):
-        for sock in [self.listener] + self.open:
-            try:
-                sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            sock.close()
-
-    def accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.open.append(sock)
-            threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
+        self.server.stop()
 
     def serve(self, sock):
         line = Line(sock)
@@ -120,10 +103,8 @@ class Source:
             while (lines := line.head()):
                 method, path, _ = lines[0].split(" ", 2)
                 self.answer(sock, method, path, table(lines[1:]))
-        except (OSError, Broken):
+        except Broken:
             pass
-        finally:
-            sock.close()
 
     def answer(self, sock, method, path, fields):
         version = self.versions.get(path, 0)

@@ -6,46 +6,10 @@ import time
 from client import tls_context
 from lab import between, check, contains, lacks, one_of, same, scenario
 from proxy import free_port
+from tcp_server import TcpServer
 import certs
 
 GROUP = "forward"
-
-
-class TcpServer:
-    """A bare TCP server: `talk(socket)` for each connection, in a thread."""
-
-    def __init__(self, lab, talk, address="127.0.0.1"):
-        self.listener = socket.create_server((address, 0))
-        self.port = self.listener.getsockname()[1]
-        self.authority = f"{address}:{self.port}"
-        self.talk, self.open = talk, []
-        lab.cleanup(self.stop)
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.open.append(sock)
-            threading.Thread(target=self.guarded, args=(sock,), daemon=True).start()
-
-    def guarded(self, sock):
-        try:
-            self.talk(sock)
-        except OSError:
-            pass
-        finally:
-            sock.close()
-
-    def stop(self):
-        self.listener.close()
-        for sock in self.open:
-            try:
-                sock.close()
-            except OSError:
-                pass
 
 
 def read_all(sock):
