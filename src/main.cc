@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/allocator.h"
 #include "base/event_log.h"
 #include "cache_dirs.h"
 #include "main_options.h"
@@ -69,6 +70,7 @@ int serve(const MainOptions& options, const Settings& settings, const std::strin
   if (error = enter_chroot(settings.process.chroot); !error.empty()) return fail(readiness, error);
   if (identity)
     if (error = assume_identity(*identity); !error.empty()) return fail(readiness, error);
+  base::start_allocator_thread();
   if (auto failures = service.open_disk(); !failures.empty()) return refuse(failures);
   return service.run(readiness);
 }

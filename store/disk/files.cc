@@ -59,6 +59,7 @@ class SystemFile final : public File {
   }
   int truncate(uint64_t size) override { return ::ftruncate(fd_, off_t(size)) == 0 ? 0 : -errno; }
   int sync() override { return ::fdatasync(fd_) == 0 ? 0 : -errno; }
+  void begin_sync(uint64_t offset, uint64_t bytes) override { ::sync_file_range(fd_, off_t(offset), off_t(bytes), SYNC_FILE_RANGE_WRITE); }
 
  private:
   static int64_t total(const iovec* parts, int count) {

@@ -25,6 +25,8 @@ class File : public base::RefCounted {
   virtual int64_t size() = 0;
   virtual int truncate(uint64_t size) = 0;
   virtual int sync() = 0;       // data, and the size
+  // Begins to write what the page cache holds of this range, so that a later sync() has little left. No promise.
+  virtual void begin_sync(uint64_t offset, uint64_t bytes) = 0;
 
   int64_t read(char* to, size_t bytes, uint64_t offset, bool no_wait) {
     iovec part{to, bytes};

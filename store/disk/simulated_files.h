@@ -114,6 +114,7 @@ class SimulatedFiles final : public Files {
       return real_->write(parts, n, offset);
     }
     int64_t size() override { return real_->size(); }
+    void begin_sync(uint64_t, uint64_t) override {}
     int truncate(uint64_t size) override {
       if (files_.fails(path_)) return files_.write_error;
       int64_t old = real_->size();

@@ -212,6 +212,8 @@ bool Writer::write_extent(Pending& p) {
   p.extents.push_back({*place, uint32_t(h.data_offset()), p.block_bytes});
   p.disk_bytes += h.bytes();
   p.block_bytes = 0;
+  // Large bodies come fast and long: were all of it left to the next sync, writing would stand still meanwhile.
+  appender_.segment()->file->begin_sync(place->offset(), h.bytes());
   if (!p.body->retained()) tell_history(p);
   p.body->advance(&p, p.taken, now_ms());
   return true;

@@ -18,6 +18,7 @@
 #include <random>
 #include <thread>
 
+#include "base/allocator.h"
 #include "store/disk/disk.h"
 #include "store/disk/files.h"
 
@@ -151,6 +152,7 @@ void steady(const std::string& path, uint64_t mib, uint64_t requests) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  loligo::base::start_allocator_thread();
   if (argc < 3) return std::fprintf(stderr, "usage: disk_bench DIRECTORY [fill N BYTES | first-hit N | rebuild | steady MIB REQUESTS]...\n"), 2;
   std::string path = argv[1];
   auto number = [&](int i) { return i < argc ? std::strtoull(argv[i], nullptr, 10) : 0; };
