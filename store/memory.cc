@@ -70,7 +70,7 @@ void Memory::make_room(Shard& shard, std::vector<base::Ref<Object>>& gone) {
 }
 
 void Memory::recharge(const Object& object) {
-  std::vector<base::Ref<Object>> gone;
+  Gone gone(observer_);
   Shard& shard = shard_of(object.key);
   std::lock_guard lock(shard.mutex);
   auto it = shard.map.find(object.key);
@@ -82,24 +82,24 @@ void Memory::recharge(const Object& object) {
     shard.policy->resized(*o, size);
     o->size = size;
   }
-  make_room(shard, gone);
+  make_room(shard, gone.list);
 }
 
 bool Memory::erase(Object& object) {
-  std::vector<base::Ref<Object>> gone;
+  Gone gone(observer_);
   Shard& shard = shard_of(object.key);
   std::lock_guard lock(shard.mutex);
   if (!object.indexed_) return false;
-  unlink_if(shard, object.key, gone, [&](const Object& o) { return &o == &object; });
-  return !gone.empty();
+  unlink_if(shard, object.key, gone.list, [&](const Object& o) { return &o == &object; });
+  return !gone.list.empty();
 }
 
 unsigned Memory::erase_all(const Key& key) {
-  std::vector<base::Ref<Object>> gone;
+  Gone gone(observer_);
   Shard& shard = shard_of(key);
   std::lock_guard lock(shard.mutex);
-  unlink_if(shard, key, gone, [](const Object&) { return true; });
-  return unsigned(gone.size());
+  unlink_if(shard, key, gone.list, [](const Object&) { return true; });
+  return unsigned(gone.list.size());
 }
 
 void Memory::clear() {
@@ -116,11 +116,11 @@ void Memory::clear() {
 void Memory::set_limits(const MemoryLimits& limits) {
   max_object_.store(limits.max_object, std::memory_order_relaxed);
   for (auto& shard : shards_) {
-    std::vector<base::Ref<Object>> gone;
+    Gone gone(observer_);
     std::lock_guard lock(shard->mutex);
     shard->capacity = limits.capacity / shards_.size();
     shard->policy->set_capacity(shard->capacity);
-    make_room(*shard, gone);
+    make_room(*shard, gone.list);
   }
 }
 

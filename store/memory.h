@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/object.h"
+#include "store/observer.h"
 
 namespace loligo::store {
 
@@ -27,6 +28,8 @@ class Memory {
 
   Memory(const MemoryLimits&, unsigned workers);
   ~Memory();
+  // Before the first object. May be null.
+  void set_observer(MemoryObserver* observer) { observer_ = observer; }
 
   // The newest variant for which matches(object) is true; counts as a use.
   template <class Match> base::Ref<Object> find(const Key& key, Match&& matches) {
@@ -45,40 +48,51 @@ class Memory {
   // Adds an object (its body may still grow) and removes those variants of its key for which replaces(old) is true.
   // False when it can never fit.
   template <class Replace> bool insert(base::Ref<Object> object, Replace&& replaces) {
-    std::vector<base::Ref<Object>> gone;   // destroyed after the lock is released
+    Gone gone(observer_);
     Shard& shard = shard_of(object->key);
     std::lock_guard lock(shard.mutex);
-    unlink_if(shard, object->key, gone, replaces);
-    return link(shard, std::move(object), gone);
+    unlink_if(shard, object->key, gone.list, replaces);
+    return link(shard, std::move(object), gone.list);
   }
 
   // The same, but only in the place of something: what has been removed meanwhile does not come back.
   template <class Replace> bool replace(base::Ref<Object> object, Replace&& replaces) {
-    std::vector<base::Ref<Object>> gone;
+    std::vector<base::Ref<Object>> old;
+    Gone gone(observer_);
     Shard& shard = shard_of(object->key);
     std::lock_guard lock(shard.mutex);
-    unlink_if(shard, object->key, gone, replaces);
-    return !gone.empty() && link(shard, std::move(object), gone);
+    unlink_if(shard, object->key, old, replaces);
+    return !old.empty() && link(shard, std::move(object), gone.list);
   }
 
   // Adds an object unless there is one of its key for which same(old) is true: then that is the answer, else null.
   template <class Same> base::Ref<Object> add_unless(base::Ref<Object> object, Same&& same) {
-    std::vector<base::Ref<Object>> gone;
+    Gone gone(observer_);
     Shard& shard = shard_of(object->key);
     std::lock_guard lock(shard.mutex);
     if (auto it = shard.map.find(object->key); it != shard.map.end())
       for (Object* o = it->second.get(); o; o = o->next_variant_.get())
         if (same(*o)) return base::Ref<Object>(o);
-    link(shard, std::move(object), gone);
+    link(shard, std::move(object), gone.list);
     return {};
   }
 
   // Removes the variants for which pred(object) is true.
   template <class Pred> void erase_if(const Key& key, Pred&& pred) {
-    std::vector<base::Ref<Object>> gone;
+    Gone gone(observer_);
     Shard& shard = shard_of(key);
     std::lock_guard lock(shard.mutex);
-    unlink_if(shard, key, gone, pred);
+    unlink_if(shard, key, gone.list, pred);
+  }
+  // The first variant for which matches(object) is true, under the lock; no use.
+  template <class Match> base::Ref<Object> peek(const Key& key, Match&& matches) const {
+    const Shard& shard = *shards_[key.high & shard_mask_];
+    std::lock_guard lock(shard.mutex);
+    auto it = shard.map.find(key);
+    if (it == shard.map.end()) return {};
+    for (Object* o = it->second.get(); o; o = o->next_variant_.get())
+      if (matches(*o)) return base::Ref<Object>(o);
+    return {};
   }
   bool has(const Key& key) const {
     const Shard& shard = *shards_[key.high & shard_mask_];
@@ -113,6 +127,16 @@ class Memory {
   }
 
  private:
+  // What a call removes: told and destroyed after the lock is released (it stands before the lock).
+  struct Gone {
+    explicit Gone(MemoryObserver* observer) : observer(observer) {}
+    ~Gone() {
+      if (list.empty() || !observer || !observer->wants()) return;
+      for (auto& o : list) observer->removed(*o);
+    }
+    MemoryObserver* const observer;
+    std::vector<base::Ref<Object>> list;
+  };
   struct alignas(64) Shard {
     mutable std::mutex mutex;
     boost::unordered_flat_map<Key, base::Ref<Object>, KeyHash> map;
@@ -141,6 +165,7 @@ class Memory {
   std::vector<std::unique_ptr<Shard>> shards_;
   uint64_t shard_mask_ = 0;
   std::atomic<uint64_t> max_object_;
+  MemoryObserver* observer_ = nullptr;
 };
 
 }  // namespace loligo::store

@@ -53,9 +53,9 @@ uint64_t segment_bytes_for(uint64_t capacity) {
   return std::min<uint64_t>(std::max(std::min(capacity / 64, 256 * MiB), capacity / 1024), 16384 * MiB);
 }
 
-Core::Core(std::shared_ptr<Shared> shared_, const DiskDirectoryOptions& options, Files& files)
-    : shared(std::move(shared_)), options(options), files(files), health(options.path, tally),
-      segments(files, options.path, segment_bytes_for(options.capacity)), room(options.capacity) {}
+Core::Core(std::shared_ptr<Shared> shared_, const DiskDirectoryOptions& options, Files& files, unsigned number)
+    : shared(std::move(shared_)), options(options), number(number), files(files), health(options.path, tally),
+      segments(files, options.path, segment_bytes_for(options.capacity)), reporter(*this, all.observer), room(options.capacity) {}
 
 uint64_t Core::segment_bytes() const {
   return std::min(segments.segment_bytes(), std::max<uint64_t>(room.load(std::memory_order_relaxed) / 16, 256 << 10));

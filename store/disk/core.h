@@ -12,6 +12,7 @@
 #include <string>
 
 #include "store/disk/index.h"
+#include "store/disk/reporter.h"
 #include "store/disk/segment.h"
 #include "store/disk/table.h"
 
@@ -63,16 +64,22 @@ struct Core : std::enable_shared_from_this<Core> {
     DiskOptions options;
     Tally tally;
   };
-  Core(std::shared_ptr<Shared> shared, const DiskDirectoryOptions& options, Files& files);
+  Core(std::shared_ptr<Shared> shared, const DiskDirectoryOptions& options, Files& files, unsigned number);
 
   const std::shared_ptr<Shared> shared;
   const DiskOptions& all = shared->options;
   const DiskDirectoryOptions& options;
+  const unsigned number;   // of the directory
   Files& files;
   Tally& tally = shared->tally;
   Health health;
   Segments segments;
   Table table;
+  Reporter reporter;
+
+  // Outside, an id says which directory its object is in.
+  static constexpr unsigned kDirectoryShift = 58;
+  uint64_t outer_id(uint64_t id) const { return id | uint64_t(number) << kDirectoryShift; }
 
   std::string index_path() const { return options.path + "/index"; }
   // The index may be closed and opened again: hold what this returns only for one operation. Null: there is none now.

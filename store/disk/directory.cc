@@ -9,7 +9,7 @@
 
 namespace loligo::store::disk {
 
-std::unique_ptr<Directory> Directory::open(std::shared_ptr<Core::Shared> shared, const DiskDirectoryOptions& options, Files& files, std::string& failure) {
+std::unique_ptr<Directory> Directory::open(std::shared_ptr<Core::Shared> shared, const DiskDirectoryOptions& options, Files& files, unsigned number, std::string& failure) {
   auto fail = [&](const char* what, int error) {
     failure = fmt::format("cache_dir {}: {}: {}", options.path, what, std::strerror(-error));
     return nullptr;
@@ -22,7 +22,7 @@ std::unique_ptr<Directory> Directory::open(std::shared_ptr<Core::Shared> shared,
     return nullptr;
   }
   if (!lock) return fail("cannot be locked", error);
-  auto core = std::make_shared<Core>(std::move(shared), options, files);
+  auto core = std::make_shared<Core>(std::move(shared), options, files, number);
   unsigned other_version = 0;
   if ((error = core->segments.open(other_version))) return fail("cannot be read", error);
   if (other_version) {
@@ -54,6 +54,7 @@ Directory::~Directory() {
   loader_.join();
   writer_.stop();
   syncer_.stop();
+  core_->reporter.stop();
   pool_->stop();
 }
 

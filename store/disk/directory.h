@@ -14,7 +14,7 @@ namespace loligo::store::disk {
 class Directory {
  public:
   // Null, and a line that says why, when the directory cannot be used.
-  static std::unique_ptr<Directory> open(std::shared_ptr<Core::Shared>, const DiskDirectoryOptions&, Files&, std::string& failure);
+  static std::unique_ptr<Directory> open(std::shared_ptr<Core::Shared>, const DiskDirectoryOptions&, Files&, unsigned number, std::string& failure);
   ~Directory();
 
   Core& core() { return *core_; }

@@ -13,8 +13,7 @@ using disk::Finder;
 
 namespace {
 
-// Outside, an id says which directory its object is in.
-constexpr unsigned kDirectoryShift = 58;
+constexpr unsigned kDirectoryShift = Core::kDirectoryShift;
 constexpr size_t kMostDirectories = 64;
 constexpr uint64_t inner_id(uint64_t id) { return id & ((uint64_t(1) << kDirectoryShift) - 1); }
 
@@ -48,7 +47,7 @@ std::unique_ptr<Disk> Disk::open(DiskOptions options, Files& files, std::vector<
   for (const DiskDirectoryOptions& d : rooms->shared->options.directories) {
     std::string failure;
     if (rooms->directories.size() == kMostDirectories) failure = "cache_dir " + d.path + ": too many";
-    else if (auto directory = Directory::open(rooms->shared, d, files, failure)) rooms->directories.push_back(std::move(directory));
+    else if (auto directory = Directory::open(rooms->shared, d, files, unsigned(rooms->directories.size()), failure)) rooms->directories.push_back(std::move(directory));
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   return std::unique_ptr<Disk>(new Disk(std::move(rooms)));

@@ -27,6 +27,7 @@
 namespace loligo::store {
 
 class Files;   // the file system, or a test's (store/disk/files.h)
+class DiskObserver;   // store/observer.h
 
 struct DiskDirectoryOptions {
   std::string path;
@@ -46,6 +47,7 @@ struct DiskOptions {
   unsigned read_threads = 4;                 // for each directory
   // True when the rooms above hold the object in memory: it counts as used when its segment is reclaimed. Any thread.
   std::function<bool(const Key&)> in_memory;
+  DiskObserver* observer = nullptr;          // hears what becomes of objects
 };
 
 // What tells the variants of a key apart. A new object takes the place of those whose family is another (the fields

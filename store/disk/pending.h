@@ -46,7 +46,7 @@ class Pending final : public base::RefCounted, public Reader {
   std::unique_ptr<char[]> block;   // of a stream: what becomes the next extent
   uint32_t block_bytes = 0;
   uint64_t disk_bytes = 0;
-  bool ended = false;
+  bool ended = false, written = false;
   int64_t waits_until_ms = 0;   // for room
   std::atomic<uint32_t> first_segment{0};
   std::vector<Extent> extents;

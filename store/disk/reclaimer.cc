@@ -177,6 +177,7 @@ void Reclaimer::drop_all(uint32_t segment, const Objects& objects) {
   auto dropped = [&](const Entry& e) {
     names.push_back({e.key(), e.variant});
     core_.tally.add(&Disk::Counters::evicted);
+    core_.reporter.removed(e, true);
   };
   for (auto& [id, o] : objects) {
     if (o.simple) continue;

@@ -27,7 +27,7 @@ Result RecordReader::judge_header(const char* bytes) {
 
 // With what the table knows of sizes one call reads all: header, head and, straight into its place, the body.
 Result RecordReader::read_head(uint64_t body_limit) {
-  segment_ = core_.segments.find(entry_.place.segment);
+  if (!segment_) segment_ = core_.segments.find(entry_.place.segment);
   if (!segment_) return Result::gone;
   char header[kRecordHeaderBytes];
   bool size_known = entry_.head_units != Entry::kBigHead;

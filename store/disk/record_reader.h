@@ -13,7 +13,9 @@ namespace loligo::store::disk {
 class RecordReader {
  public:
   enum class Result : uint8_t { fine, again, damaged, error, gone };   // gone: its segment is no more
-  RecordReader(Core& core, const Entry& entry, bool no_wait) : core_(core), entry_(entry), no_wait_(no_wait) {}
+  // `segment`: the entry's, if it is held already: it may have been removed.
+  RecordReader(Core& core, const Entry& entry, bool no_wait, base::Ref<Segment> segment = {})
+      : core_(core), entry_(entry), no_wait_(no_wait), segment_(std::move(segment)) {}
 
   // Header and head; of an object record the body as well when it takes at most `body_limit` bytes: then body() is there.
   Result read_head(uint64_t body_limit = 0);

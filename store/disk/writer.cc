@@ -86,7 +86,7 @@ bool Writer::erase(const Key& key, std::function<void(unsigned)> durable) {
   if (o.count == 0 && !o.ask_index) return false;
   core_.tally.add(&Disk::Counters::erased, gone.size());
   std::vector<Index::Name> names;
-  for (const Entry& e : gone) names.push_back({key, e.variant});
+  for (const Entry& e : gone) names.push_back({key, e.variant}), core_.reporter.removed(e);
   syncer_.changed(std::move(names));
   o.durable = std::move(durable);
   push(std::move(o));
@@ -104,6 +104,7 @@ void Writer::erase(const Key& key, uint64_t id) {
   bool was_there = core_.table.erase(key, id, &gone);
   if (was_there) {
     core_.tally.add(&Disk::Counters::erased);
+    core_.reporter.removed(gone);
     syncer_.changed({{key, gone.variant}});
   }
   if (was_there || core_.loading()) push({Operation::Kind::erase_id, key, id});
@@ -112,6 +113,7 @@ void Writer::erase(const Key& key, uint64_t id) {
 void Writer::drop(const Key& key, uint64_t id, Place place) {
   auto entry = core_.table.find(key, id);
   if (!entry || !core_.table.erase_at(key, place)) return;
+  core_.reporter.removed(*entry);
   syncer_.changed({{key, entry->variant}});
   push({Operation::Kind::erase_id, key, id});
 }
@@ -205,7 +207,7 @@ void Writer::work(Operation& o) {
         std::shared_ptr<Index> index = core_.index();
         if (index && index->find(o.key, entries))
           for (const Entry& e : entries)
-            if (core_.segments.find(e.place.segment)) changed(o.key, e.variant), ++o.count;
+            if (core_.segments.find(e.place.segment)) changed(o.key, e.variant), core_.reporter.removed(e), ++o.count;
         o.ask_index = false;
       }
       write_erase(std::make_unique<Operation>(std::move(o)));
@@ -214,7 +216,7 @@ void Writer::work(Operation& o) {
       if (core_.loading()) {
         core_.take_key(o.key);
         Entry gone;
-        if (core_.table.erase(o.key, o.id, &gone)) changed(o.key, gone.variant);
+        if (core_.table.erase(o.key, o.id, &gone)) changed(o.key, gone.variant), core_.reporter.removed(gone);
       }
       write_erase(std::make_unique<Operation>(std::move(o)));
       break;

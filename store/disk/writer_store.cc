@@ -259,12 +259,13 @@ void Writer::committed(Written& w) {
   {
     std::lock_guard lock(pending_mutex_);
     if (!p.cancelled) {
+      core_.reporter.stored(w.entry, p.head, p.body->length());   // before anybody can remove it
       core_.table.insert(w.entry, gone);
-      taken = true;
+      taken = p.written = true;
     }
   }
   if (taken) {
-    for (const Entry& e : gone) changed(p.key, e.variant);
+    for (const Entry& e : gone) changed(p.key, e.variant), core_.reporter.removed(e);
     changed(p.key, p.variant);
     core_.tally.add(&Disk::Counters::stored);
     core_.tally.add(&Disk::Counters::stored_bytes, p.head.size() + p.body->length());
@@ -298,6 +299,7 @@ void Writer::finish(Pending& p) {
       pending_.erase(it);
       break;
     }
+  if (!p.written) core_.reporter.never_stored(p);
 }
 
 // Its first records go with the segment: what is left of it would be no object.
