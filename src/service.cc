@@ -77,7 +77,7 @@ struct Service::SignalWatcher final : net::Watcher {
 
 Service::Service(const MainOptions& options, Settings settings, std::string path, config::ReadOptions read_options)
     : options_(options), settings_(std::move(settings)), config_path_(std::move(path)), read_options_(std::move(read_options)),
-      event_log_(writer_), access_log_(writer_) {
+      event_log_(writer_), access_log_(writer_), store_log_(writer_) {
   started_wall_us_ = base::wall_now_microseconds();
 }
 
@@ -116,6 +116,8 @@ std::vector<std::string> Service::prepare() {
   unsigned count = unsigned(std::clamp(settings_.process.workers, 1, 64));
   cache_ = std::make_unique<cache::Cache>(memory_limits(settings_.store), count);
   cache_->set_offline(settings_.cache.offline_mode);
+  cache_->use_store_log(&store_log_);
+  store_log_.adopt(snapshot_->log_plan->store_log, settings_.log.strip_query_terms);
   net::DnsSettings dns = net::dns_settings_of(settings_.net);
   auto hosts = hosts_file(dns);
   for (unsigned i = 0; i < count; ++i) {
@@ -130,6 +132,7 @@ std::vector<std::string> Service::open_disk() {
   std::vector<std::string> failures;
   store::DiskOptions options = disk_options(settings_.store);
   options.in_memory = [&memory = cache_->memory()](const store::Key& key) { return memory.has(key); };
+  options.observer = cache_->disk_observer();
   auto disk = open_cache_dirs(std::move(options), failures);
   if (failures.empty()) cache_->use_disk(std::move(disk));
   return failures;
@@ -212,6 +215,7 @@ int Service::run(Readiness& readiness) {
     w->log.flush();
   }
   cache_->use_disk(nullptr);   // writes what waits; its threads post to the loops until then
+  store_log_.flush();
   log_event(Section::main, 1, "Loligo: exiting {}", exit_code_ == 0 ? "normally" : "after a fatal error");
   writer_.stop(exit_code_ == 0 ? std::chrono::milliseconds(5000) : std::chrono::milliseconds(500));
   return exit_code_;
@@ -237,9 +241,12 @@ void Service::feed_process_counters() {
   feed(counters.page_faults, uint64_t(usage.ru_majflt), page_faults_);
   feed(counters.log_lines, writer_.counters().lines_written.load(std::memory_order_relaxed), lines_written_);
   feed(counters.log_lines_dropped, writer_.counters().lines_dropped.load(std::memory_order_relaxed), lines_dropped_);
+  feed(counters.log_store_lines, writer_.counters().store_lines_written.load(std::memory_order_relaxed), store_lines_written_);
+  feed(counters.log_store_lines_dropped, writer_.counters().store_lines_dropped.load(std::memory_order_relaxed), store_lines_dropped_);
 }
 
 void Service::every_second() {
+  store_log_.flush();
   feed_process_counters();
   if (std::string why = writer_.fatal(); exit_code_ == 0 && !why.empty()) {
     log_event(Section::log, 0, "FATAL: cannot log to {} (access_log ... on-error=drop would go on without)", why);
@@ -273,6 +280,7 @@ void Service::command(Command c) {
 
 void Service::rotate() {
   for (auto& w : workers_) w->loop.post([worker = w.get()] { worker->log.flush(); });
+  store_log_.flush();
   workers_[0]->loop.defer([this] { writer_.rotate(settings_.log.logfile_rotate); });
   log_event(Section::main, 1, "Rotating log files");
 }
@@ -319,6 +327,7 @@ void Service::reconfigured(std::shared_ptr<Settings> settings, std::shared_ptr<c
     log_event(Section::config, 1, "WARNING: workers changes only with a restart");
   settings_ = *settings;
   snapshot_ = snapshot;
+  store_log_.adopt(snapshot_->log_plan->store_log, settings_.log.strip_query_terms);
   std::vector<std::string> failures;
   event_log_.apply(settings_.log.event_log, std::max(options_.debug_level, options_.no_daemon || options_.foreground ? 1 : -1), failures);
   cache_->memory().set_limits(memory_limits(settings_.store));

@@ -12,6 +12,7 @@
 #include "icp/peers.h"
 #include "log/access_log.h"
 #include "log/event_log.h"
+#include "log/store_log.h"
 #include "log/writer.h"
 #include "main_options.h"
 #include "mgr/manager.h"
@@ -76,6 +77,7 @@ class Service {
   log::Writer writer_;
   log::EventLog event_log_;
   log::AccessLog access_log_;
+  log::StoreLog store_log_;
   icp::PeerRegistry peers_;
   std::unique_ptr<cache::Cache> cache_;
   client::ConnectionCounts connection_counts_;
@@ -89,7 +91,7 @@ class Service {
   bool loading_ = false, again_ = false, stopping_ = false;
   int exit_code_ = 0;
   int64_t stop_deadline_ms_ = 0;
-  uint64_t page_faults_ = 0, lines_written_ = 0, lines_dropped_ = 0;   // as counted so far
+  uint64_t page_faults_ = 0, lines_written_ = 0, lines_dropped_ = 0, store_lines_written_ = 0, store_lines_dropped_ = 0;   // as counted so far
   base::WallMicroseconds started_wall_us_ = 0;
   int64_t started_steady_us_ = 0;
 };

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(every_directive_reaches_its_field) {
       {"allow_underscore off", ""}, {"max_filedesc 4096", "max_filedescriptors 4096"}, {"tcp_recv_bufsize 64 KB", ""}, {"workers 2", ""}, {"pid_filename none", ""},
       {"coredump_dir /x", ""}, {"chroot /y", ""}, {"shutdown_lifetime 3 seconds", ""}, {"umask 022", "umask 022"}, {"cache_effective_user root", ""},
       {"cache_effective_group root", ""}, {"logfile_rotate 3", ""}, {"strip_query_terms off", ""}, {"log_mime_hdrs on", ""}, {"buffered_logs on", ""},
-      {"client_netmask 255.255.255.0", ""}, {"cache_log /x", ""}, {"debug_options ALL,2", ""}, {"sslproxy_cafile /ca", "tls_outgoing_options min-version=1.0 cafile=/ca"},
+      {"client_netmask 255.255.255.0", ""}, {"cache_log /x", ""}, {"cache_store_log stdio:/x/s", "cache_store_log /x/s"}, {"debug_options ALL,2", ""}, {"sslproxy_cafile /ca", "tls_outgoing_options min-version=1.0 cafile=/ca"},
       {"sslproxy_flags DONT_VERIFY_PEER", "tls_outgoing_options min-version=1.0 flags=DONT_VERIFY_PEER"},
   };
   std::set<std::string_view> tried = {"http_port", "https_port", "configuration_includes_quoted_values", "cache_peer_access"};  // in cases of their own

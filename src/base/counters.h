@@ -56,7 +56,9 @@ namespace loligo::base {
   X(sock_reads, "syscalls.sock.reads", "recv calls")                                               \
   X(sock_writes, "syscalls.sock.writes", "send calls")                                             \
   X(log_lines, "log.lines", "access log lines written")                                            \
-  X(log_lines_dropped, "log.lines_dropped", "access log lines lost because the log could not keep up")
+  X(log_lines_dropped, "log.lines_dropped", "access log lines lost because the log could not keep up")         \
+  X(log_store_lines, "log.store_lines", "store log lines written")                                 \
+  X(log_store_lines_dropped, "log.store_lines_dropped", "store log lines lost because the log could not keep up")
 
 // A counter with one writer.
 class Counter {

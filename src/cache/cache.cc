@@ -33,7 +33,7 @@ store::Key key_of(std::string_view url) {
   return {h.high64, h.low64};
 }
 
-Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limits, workers) {}
+Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limits, workers) { memory_.set_observer(&events_); }
 Cache::~Cache() = default;
 
 void Cache::use_disk(std::unique_ptr<store::Disk> disk) { disk_ = std::move(disk); }
@@ -192,6 +192,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   auto body = base::make_ref<store::Body>(a.length, store && fits_memory, policy.read_ahead_gap);
   auto response = base::make_ref<Response>(a.key, body);
   response->url = a.url;
+  response->method = a.method;
   write_stored_head(head, bytes, a.length, response->head, response->first_only);
   index_head(*response);
   response->by_http10 = head.minor_version() == 0;
@@ -206,6 +207,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   }
   if (store) {
     if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length);
+    if (disk_ && !response->disk_id) events_.refused(*response);
     response->stored = true;
     response->passing = !policy.keep_network;
     auto replaces = [&](const store::Object& o) {
@@ -248,6 +250,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->negative = old.negative;
   fresh->disk_id = old.disk_id;
   // Purged while it was validated: it stays out, of memory and of the disk.
+  fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
   fresh->stored = memory_.replace(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
   if (disk_ && fresh->disk_id && disk_->rehead(old.key, fresh->disk_id, stored_form(*fresh))) fresh->stored = true;
   return fresh;
@@ -259,13 +262,14 @@ void Cache::arrive(const ResponseRef& response) {
 }
 
 void Cache::settled(Response& response) {
-  if (!response.stored) return;
+  if (!response.stored) return events_.passed(response);
   if (response.body->state() == store::Body::State::failed) arriving_.erase(response.key);
   if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
   else memory_.recharge(response);
 }
 
 void Cache::drop(Response& response) {
+  if (!response.stored) events_.passed(response);
   memory_.erase(response);
   arriving_.erase(response.key);
   if (disk_ && response.disk_id) disk_->erase(response.key, response.disk_id);

@@ -19,6 +19,7 @@
 #include "cache/refresh_patterns.h"
 #include "cache/response.h"
 #include "cache/settings.h"
+#include "cache/store_events.h"
 #include "http/cache_control.h"
 #include "http/surrogate.h"
 #include "store/disk/disk.h"
@@ -103,6 +104,9 @@ class Cache {
   // Before the first lookup. May be null: no disk.
   void use_disk(std::unique_ptr<store::Disk>);
   const store::Disk* disk() const { return disk_.get(); }
+  // Before the first lookup: who is told what becomes of objects.
+  void use_store_log(log::StoreLog* log) { events_.use(log); }
+  store::DiskObserver* disk_observer() { return &events_; }
 
   // In memory, or on its way to the disk (the body is not retained then, and must be joined).
   Found lookup(const Question&);
@@ -120,7 +124,7 @@ class Cache {
   ResponseRef freshen(const Response& old, const http::Head& not_modified, const char* bytes, const Arrival&, const Policy&);
   // The body of a stored response holds more memory now.
   void grown(const Response& response) { memory_.recharge(response); }
-  // The body of a stored response has ended (or failed: it is removed).
+  // The body of a response has ended. If it is stored: it is counted, or removed when it failed.
   void settled(Response&);
   // No longer fit to stay (too large, failed, invalidated).
   void drop(Response&);
@@ -152,6 +156,7 @@ class Cache {
   void arrive(const ResponseRef&);
   store::Memory memory_;
   Arriving arriving_;
+  StoreEvents events_{memory_};
   std::unique_ptr<store::Disk> disk_;
   std::atomic<bool> offline_{false};
   Flights flights_;

@@ -5,6 +5,7 @@
 //
 // Immutable once made. Any thread.
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct Response final : store::Object {
   std::string head;
   std::string first_only;       // field lines for the client whose request fetched it: Set-Cookie, Age as received
   int status = 0;
+  http::Method method = http::Method::get;   // whose answer it is
   bool by_http10 = false;       // the message came as HTTP/1.0: Via says so
   uint64_t content_length = store::kUnknownLength;   // of the body, when the head told it
   std::string_view etag, last_modified, content_type, date_text;
@@ -35,6 +37,7 @@ struct Response final : store::Object {
   std::string selecting_key;    // of the request that fetched it
   bool stored = false;          // it was put into the cache: into memory, on disk, or both
   uint64_t disk_id = 0;         // its name on disk; 0 = not there
+  mutable std::atomic<bool> memory_only{false};   // the disk did not take it after all, or has it no longer; for the store log
   bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
   http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored

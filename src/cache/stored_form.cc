@@ -98,10 +98,7 @@ bool read_selection(std::string_view form, StoredSelection& selection) {
   return true;
 }
 
-base::Ref<Response> read_stored_form(const store::Key& key, std::string_view form, base::Ref<store::Body> body) {
-  Form f;
-  // A body of another length than the head promises would be a wrong body.
-  if (!read(form, f) || f.head.size() < 14 || (f.content_length != store::kUnknownLength && f.content_length != body->length())) return {};
+static base::Ref<Response> response_of(const store::Key& key, Form& f, base::Ref<store::Body> body) {
   auto r = base::make_ref<Response>(key, std::move(body));
   r->url = f.selection.url;
   r->head = f.head;
@@ -115,6 +112,19 @@ base::Ref<Response> read_stored_form(const store::Key& key, std::string_view for
   r->selecting_key = f.selection.selecting_key;
   r->stored = true;
   return r;
+}
+
+base::Ref<Response> read_stored_form(const store::Key& key, std::string_view form, base::Ref<store::Body> body) {
+  Form f;
+  // A body of another length than the head promises would be a wrong body.
+  if (!read(form, f) || f.head.size() < 14 || (f.content_length != store::kUnknownLength && f.content_length != body->length())) return {};
+  return response_of(key, f, std::move(body));
+}
+
+base::Ref<Response> read_stored_head(const store::Key& key, std::string_view form) {
+  Form f;
+  if (!read(form, f) || f.head.size() < 14) return {};
+  return response_of(key, f, base::make_ref<store::Body>(0, false, 0));
 }
 
 store::Variant variant_of(const Response& r) {

@@ -34,6 +34,9 @@ bool read_selection(std::string_view form, StoredSelection&);
 // Null: not a form of ours. The rule is left to the caller.
 base::Ref<Response> read_stored_form(const store::Key&, std::string_view form, base::Ref<store::Body>);
 
+// The same for what is not to be sent: without the body, whatever its length.
+base::Ref<Response> read_stored_head(const store::Key&, std::string_view form);
+
 // What tells variants apart on disk: by the names that select, and by what they selected.
 store::Variant variant_of(const Response&);
 

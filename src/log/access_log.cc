@@ -33,6 +33,11 @@ OnError on_error(const Settings& settings, const Target& target) {
 LogPlanPtr AccessLog::plan(const Settings& settings, std::vector<std::string>& failures) {
   auto plan = std::make_shared<LogPlan>();
   plan->options = settings.render_options();
+  if (settings.store_log.kind != Target::Kind::none) {
+    std::string why;
+    plan->store_log = writer_.open(settings.store_log, {.sink = {.pack_datagrams = settings.buffered_logs}, .counts = DestinationOptions::Counts::store}, why);
+    if (!why.empty()) failures.push_back("cannot open store log " + why);
+  }
   for (size_t i = 0; i < settings.access_logs.size(); ++i) {
     const AccessLogSetting& setting = settings.access_logs[i];
     LogPlan::Line line{.index = i, .conditional = setting.conditional(), .ends = setting.target.kind == Target::Kind::none,

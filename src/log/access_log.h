@@ -35,6 +35,7 @@ struct LogPlan {
   std::vector<Outlet> outlets;
   std::vector<Line> lines;
   RenderOptions options;
+  DestinationPtr store_log;   // cache_store_log; null = none
 };
 using LogPlanPtr = std::shared_ptr<const LogPlan>;
 

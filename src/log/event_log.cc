@@ -29,7 +29,7 @@ EventLog::EventLog(Writer& writer) : writer_(writer) {
   std::string why;
   Target target;
   target.place = target.path = "/dev/stderr";
-  standard_error_ = writer_.open(target, {.access_log = false}, why);
+  standard_error_ = writer_.open(target, {.counts = DestinationOptions::Counts::nothing}, why);
   std::lock_guard lock(active_lock);
   active = this;
 }
@@ -46,7 +46,7 @@ bool EventLog::apply(const EventLogSetting& setting, int stderr_level, std::vect
   if (!setting.path.empty()) {
     Target target;
     target.place = target.path = setting.path;
-    file = writer_.open(target, {.rotate = setting.rotate, .access_log = false}, why);
+    file = writer_.open(target, {.rotate = setting.rotate, .counts = DestinationOptions::Counts::nothing}, why);
   }
   if (!why.empty()) failures.push_back("cannot open cache_log " + why);
   for (unsigned i = 0; i < base::kSections; ++i)

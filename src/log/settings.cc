@@ -179,6 +179,20 @@ void dump_cache_log(const Directive& self, const void* settings, std::string& ou
   config::dump_line(self, path.empty() ? "none" : std::string_view(path), out);
 }
 
+void parse_store_log(const Statement& s, void* data, Problems& problems) {
+  if (!config::require_word(s, 0, "where the log goes", problems)) return;
+  std::string why;
+  auto target = parse_target(s.words[0].text, why);
+  if (!target) return problems.error(s.at(0), "cache_store_log: " + why, "for instance stdio:/var/log/loligo/store.log");
+  static_cast<Settings*>(data)->store_log = std::move(*target);
+  config::warn_surplus(s, 1, problems);
+}
+
+void dump_store_log(const Directive& self, const void* settings, std::string& out) {
+  const Target& target = static_cast<const Settings*>(settings)->store_log;
+  config::dump_line(self, target.kind == Target::Kind::none ? "none" : std::string_view(target.place), out);
+}
+
 void parse_debug(const Statement& s, void* data, Problems& problems) {
   if (!config::require_word(s, 0, "SECTION,LEVEL", problems)) return;
   std::vector<std::string> complaints;
@@ -229,11 +243,18 @@ constexpr Directive kDirectives[] = {
     config::custom("client_netmask", "mask", "no_addr", "A mask for client addresses in the log, to protect who asked: 255.255.255.0 hides the host.",
                    parse_netmask, dump_netmask),
     config::custom("cache_log", "file | none", "<localstatedir>/log/loligo/cache.log", "The log of the proxy's own events.", parse_cache_log, dump_cache_log),
+    config::custom("cache_store_log", "place | none", "none",
+                   "A log of what becomes of objects, in Squid's format: time, action, number of the cache_dir line, file, key, status, Date, "
+                   "Last-Modified, expiry, type, length as announced / as it is, method, URL. SWAPOUT: on disk now. RELEASE with a file: gone from the disk; with -1 and "
+                   "FFFFFFFF: never kept, or gone from a memory that had it alone. SO_FAIL: the disk did not take it. The file is the number of the segment that "
+                   "holds the head of the object, shared by many. Stored objects are found for GET and HEAD alike and are all said to be GET. Question marks stand "
+                   "for what is not known any more, when a record is damaged. Requests that make no object (PURGE, a validation that says 304, the proxy's own pages) have no line. "
+                   "Places as in access_log. It never delays anything: what cannot be written in time is dropped and counted (log.store_lines_dropped of mgr:counters).",
+                   parse_store_log, dump_store_log),
     config::custom("debug_options", "section,level ... [rotate=N]", "ALL,1",
                    "How much the event log says, by section: 0 only what must be seen, 1 what is important, up to 9. rotate=N: old event logs kept.",
                    parse_debug, dump_debug, false, config::WordStyle::line),
     config::accepted("logfile_daemon", "none", "a thread of the proxy writes the logs"),
-    config::accepted("cache_store_log", "none", "the store has no log of its own"),
     config::accepted("stats_collection", "none", "every request is counted"),
     config::accepted("icap_log", "none", "there is no ICAP client"),
     config::accepted("cache_log_message", "none", "messages have no numbers"),

@@ -45,6 +45,7 @@ struct Settings {
   std::vector<FormatSetting> formats;
   std::vector<AccessLogSetting> access_logs;
   EventLogSetting event_log;
+  Target store_log{.kind = Target::Kind::none};        // cache_store_log
   int logfile_rotate = 10;
   bool strip_query_terms = true, log_mime_hdrs = false, buffered_logs = false;
   std::string client_netmask;  // an address; empty = clients are logged in full

@@ -137,7 +137,9 @@ bool Writer::drain(std::chrono::milliseconds patience) {
 }
 
 void Writer::count_dropped(const Destination& destination, uint64_t lines) {
-  if (destination.options_.access_log) counters_.lines_dropped.fetch_add(lines, std::memory_order_relaxed);
+  using enum DestinationOptions::Counts;
+  if (destination.options_.counts == access) counters_.lines_dropped.fetch_add(lines, std::memory_order_relaxed);
+  if (destination.options_.counts == store) counters_.store_lines_dropped.fetch_add(lines, std::memory_order_relaxed);
   if (destination.options_.on_error == OnError::end && lines > 0) note_fatal(destination.target_.place + ": lines were lost");
 }
 
@@ -249,7 +251,9 @@ Writer::Step Writer::write_current(Destination& d) {
 }
 
 void Writer::finish_current(Destination& d) {
-  if (d.options_.access_log && d.current_.rotate < 0) counters_.lines_written.fetch_add(d.current_.lines, std::memory_order_relaxed);
+  using enum DestinationOptions::Counts;
+  if (d.options_.counts == access) counters_.lines_written.fetch_add(d.current_.lines, std::memory_order_relaxed);   // an order has none
+  if (d.options_.counts == store) counters_.store_lines_written.fetch_add(d.current_.lines, std::memory_order_relaxed);
   counters_.bytes_written.fetch_add(d.current_.bytes.size(), std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   d.queued_bytes_ -= d.current_.bytes.size();

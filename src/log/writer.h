@@ -31,7 +31,9 @@ struct Block {
 };
 
 struct LogCounters {
-  std::atomic<uint64_t> lines_written{0}, bytes_written{0}, lines_dropped{0}, failures{0}, rotations{0};
+  std::atomic<uint64_t> lines_written{0}, lines_dropped{0};               // of access logs
+  std::atomic<uint64_t> store_lines_written{0}, store_lines_dropped{0};   // of cache_store_log
+  std::atomic<uint64_t> bytes_written{0}, failures{0}, rotations{0};
 };
 
 enum class OnError : unsigned char {
@@ -43,7 +45,7 @@ enum class OnError : unsigned char {
 struct DestinationOptions {
   SinkOptions sink;
   int rotate = -1;          // -1 = what the rotation says
-  bool access_log = true;   // counts in LogCounters' lines
+  enum class Counts : uint8_t { access, store, nothing } counts = Counts::access;   // whose lines these are in LogCounters
   OnError on_error = OnError::go_on;
 };
 
@@ -102,6 +104,7 @@ class Writer {
   bool drain(std::chrono::milliseconds patience);
 
   const LogCounters& counters() const { return counters_; }
+  void count_lost_store_lines(uint64_t lines) { counters_.store_lines_dropped.fetch_add(lines, std::memory_order_relaxed); }
   // Why the process shall end (OnError), or empty. The owner asks now and then.
   std::string fatal() const;
 

@@ -87,6 +87,8 @@ constexpr Line kSwapLines[] = {
 };
 // Behind Squid's own lines, where readers look for keys and pass over what they do not know.
 constexpr Line kOwnLines[] = {
+    {"log.store_lines", Unit::count, &Totals::log_store_lines},
+    {"log.store_lines_dropped", Unit::count, &Totals::log_store_lines_dropped},
     {"log.lines", Unit::count, &Totals::log_lines},
     {"log.lines_dropped", Unit::count, &Totals::log_lines_dropped},
 };

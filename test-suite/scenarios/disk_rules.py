@@ -420,19 +420,6 @@ def _(lab):
     between(used_bytes(folder(lab)) / MB, 40 * 0.45, 40 * 0.76, "MB on disk")
 
 
-@scenario("disk.store-log", "cache_store_log names what was stored and removed on disk", later="cache_store_log is not written yet")
-def _(lab):
-    source = Source(lab)
-    proxy = disk_proxy(lab, cache_dir(lab) + f"cache_store_log stdio:{lab.folder}/proxy/store.log\nacl purge method PURGE\nhttp_access allow purge\nhttp_access allow all\n")
-    pull = Puller(lab, proxy, source)
-    pull.right("/20000/a")
-    settled(lab, proxy)
-    line = proxy.log_line("SWAPOUT", source.url("/20000/a"), name="store.log")
-    check(len(line.split()) in (13, 14), f"words of {line!r}")
-    proxy.ask("PURGE", source.url("/20000/a"))
-    proxy.log_line("RELEASE", source.url("/20000/a"), name="store.log")
-
-
 @scenario("disk.format-note", "A directory of an older or unknown format, or of a Squid: nothing is believed, the proxy starts and serves", squid="is a Squid")
 def _(lab):
     source = Source(lab)
