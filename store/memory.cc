@@ -1,5 +1,6 @@
 #include "store/memory.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace loligo::store {
@@ -122,6 +123,36 @@ void Memory::set_limits(const MemoryLimits& limits) {
     shard->policy->set_capacity(shard->capacity);
     make_room(*shard, gone.list);
   }
+}
+
+// Goes on behind the last of the keys listed before that is still there. When none is, the map's order helps: it follows
+// the high bits of the hash, nearly, also when it has grown meanwhile. What they all were above does not come back.
+bool Memory::list(Cursor& cursor, size_t most, std::vector<Listed>& out) const {
+  while (cursor.shard < shards_.size()) {
+    const Shard& shard = *shards_[cursor.shard];
+    std::lock_guard lock(shard.mutex);
+    auto it = shard.map.begin();
+    if (!cursor.passed.empty()) {
+      it = shard.map.end();
+      for (auto key = cursor.passed.rbegin(); key != cursor.passed.rend() && it == shard.map.end(); ++key) it = shard.map.find(*key);
+      if (it != shard.map.end()) ++it;
+      else it = std::find_if(shard.map.begin(), shard.map.end(), [&](auto& e) { return KeyHash()(e.first) > cursor.least_hash; });
+    }
+    cursor.passed.clear();
+    for (; it != shard.map.end() && cursor.passed.size() < most; ++it) {
+      cursor.passed.push_back(it->first);
+      for (Object* o = it->second.get(); o; o = o->next_variant_.get())
+        out.push_back({base::Ref<Object>(o), std::max<uint32_t>(o->uses, o->frequency)});
+    }
+    if (!cursor.passed.empty()) {
+      auto least = std::min_element(cursor.passed.begin(), cursor.passed.end(), [](auto& a, auto& b) { return KeyHash()(a) < KeyHash()(b); });
+      cursor.least_hash = std::max(cursor.least_hash, KeyHash()(*least));
+      return true;
+    }
+    ++cursor.shard;
+    cursor.least_hash = 0;
+  }
+  return false;
 }
 
 Memory::Totals Memory::totals() const {

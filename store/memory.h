@@ -113,6 +113,11 @@ class Memory {
   uint64_t max_object() const { return max_object_.load(std::memory_order_relaxed); }
   struct Totals { uint64_t capacity, bytes, objects, evictions; };
   Totals totals() const;
+  // All objects, some at a time: call until it returns false. No lock is held for longer than `most` keys take (32 or
+  // more: fewer would lose their place too easily). What changes meanwhile may be missed or listed twice.
+  struct Listed { base::Ref<Object> object; uint32_t uses; };   // as the policy counts them
+  struct Cursor { size_t shard = 0; std::vector<Key> passed; size_t least_hash = 0; };
+  bool list(Cursor&, size_t most, std::vector<Listed>& out) const;
   // Calls f(const Object&) for every object, a shard at a time.
   template <class F> void for_each(F&& f) const {
     for (auto& shard : shards_) {

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "store/memory.h"
@@ -448,6 +449,67 @@ BOOST_AUTO_TEST_CASE(a_growing_body_is_charged_when_told) {
   memory.erase(*second);
   memory.recharge(*growing);
   BOOST_TEST(memory.totals().bytes == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(all_objects_are_listed_some_at_a_time) {
+  for (unsigned workers : {1u, 4u}) {
+    Memory memory({64 << 20, 16 << 10, "lru"}, workers);
+    constexpr uint64_t kObjects = 3000;
+    for (uint64_t i = 0; i < kObjects; ++i) memory.insert(object(i, 10, i % 10 ? "" : "one"), none);
+    for (uint64_t i = 0; i < kObjects; i += 10) memory.insert(object(i, 10, "other"), none);
+    auto list = [&](auto&& between) {
+      std::map<const Object*, int> seen;
+      Memory::Cursor cursor;
+      std::vector<Memory::Listed> some;
+      for (int calls = 0; memory.list(cursor, 32, some); ++calls) {
+        BOOST_REQUIRE(calls < 3000);
+        BOOST_REQUIRE(some.size() <= 96u);
+        for (auto& listed : some) ++seen[listed.object.get()];
+        between(some);
+        some.clear();
+      }
+      return seen;
+    };
+    auto seen = list([](auto&) {});
+    BOOST_TEST(seen.size() == memory.totals().objects);
+    for (auto& [o, times] : seen) BOOST_TEST(times == 1);
+    // What goes while it is listed, the last one of the batch included, does not end the list.
+    uint64_t n = 0, gone = 0;
+    seen = list([&](auto& some) { if (n++ % 2) gone += memory.erase_all(some.back().object->key); });
+    BOOST_TEST(seen.size() == memory.totals().objects + gone);
+    // All that was just listed goes: the list finds its place all the same.
+    gone = 0;
+    seen = list([&](auto& some) { for (auto& listed : some) gone += memory.erase_all(listed.object->key); });
+    BOOST_TEST(seen.size() >= gone);
+    BOOST_TEST(memory.totals().objects <= 30u);
+    for (uint64_t i = 0; i < kObjects; ++i) memory.insert(object(i, 10), none);
+    // It grows meanwhile.
+    seen = list([&](auto&) { memory.insert(object(kObjects + n++, 10), none); });
+    BOOST_TEST(seen.size() <= memory.totals().objects);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_hears_what_leaves_memory) {
+  struct Ear final : MemoryObserver {
+    std::vector<uint64_t> heard;
+    bool wants() const override { return true; }
+    void removed(const Object& o) override { heard.push_back(o.key.low); }
+  } ear;
+  {
+    Memory memory({50'000, 10'000, "lru"}, 1);
+    memory.set_observer(&ear);
+    memory.insert(object(1, 10), none);
+    memory.insert(object(1, 10), any);
+    BOOST_TEST(ear.heard.size() == 1u);           // replaced
+    memory.replace(object(1, 10), any);           // a new head: not told
+    BOOST_TEST(ear.heard.size() == 1u);
+    memory.erase_all(key(1));
+    BOOST_TEST(ear.heard.size() == 2u);
+    for (uint64_t i = 10; i < 100; ++i) memory.insert(object(i, 1000), none);
+    BOOST_TEST(ear.heard.size() == 2 + memory.totals().evictions);
+    BOOST_TEST(memory.totals().evictions > 0u);
+    memory.set_observer(nullptr);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

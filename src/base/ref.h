@@ -13,6 +13,7 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  uint32_t references() const { return references_.load(std::memory_order_relaxed); }   // as of some moment
   // True when the last reference is gone and the caller must destroy the object.
   bool drop_ref() const { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "store/disk/directory.h"
+#include "store/disk/record_reader.h"
 
 namespace loligo::store {
 
@@ -189,6 +190,12 @@ uint64_t Disk::objects() const {
   return n;
 }
 
+static Disk::Listed listed(const Core& core, const disk::Entry& e) {
+  Disk::Listed l{e.key(), core.outer_id(e.id()), e.bytes(), core.number, e.place.segment, e.place.offset(), e.uses};
+  if (e.tick) l.idle_seconds = int64_t((core.tick() - e.tick) & 0x7FFF) * disk::Entry::kTickSeconds;
+  return l;
+}
+
 // The cursor: directory, shard, position in it. What changes meanwhile may be missed or seen twice.
 bool Disk::list(uint64_t& cursor, unsigned most, std::vector<Listed>& out) const {
   unsigned directory = unsigned(cursor >> 48), shard = unsigned(cursor >> 40 & 255);
@@ -202,10 +209,38 @@ bool Disk::list(uint64_t& cursor, unsigned most, std::vector<Listed>& out) const
     at = 0;
     if (++shard == disk::Table::kShards) shard = 0, ++directory;
   }
-  for (const disk::Entry& e : some)
-    out.push_back({e.key(), e.id() | uint64_t(directory) << kDirectoryShift, e.bytes(), directory, e.place.segment, e.place.offset()});
+  for (const disk::Entry& e : some) out.push_back(listed(rooms_->directories[directory]->core(), e));
   cursor = uint64_t(directory) << 48 | uint64_t(shard) << 40 | at;
   return !some.empty();
+}
+
+bool Disk::where(const Key& key, uint64_t id, Listed& l) const {
+  const Directory* d = rooms_->of(id);
+  auto entry = d ? d->core().table.find(key, inner_id(id)) : std::nullopt;
+  if (entry) l = listed(d->core(), *entry);
+  return entry.has_value();
+}
+
+bool Disk::head_in_reach(const Listed& l, std::string& head, uint64_t& length) const {
+  Directory* d = rooms_->of(l.id);
+  auto entry = d && !d->core().health.failed() ? d->core().table.find(l.key, inner_id(l.id)) : std::nullopt;
+  if (!entry) return false;
+  disk::RecordReader reader(d->core(), *entry, true);
+  if (reader.read_head() != disk::RecordReader::Result::fine) return false;
+  head = std::move(reader.head());
+  length = reader.header().length;
+  return true;
+}
+
+std::vector<Disk::Writing> Disk::writing() const {
+  std::vector<Writing> all;
+  for (auto& d : rooms_->directories) d->writer().list_pending(all);
+  return all;
+}
+
+bool Disk::is_writing(const Key& key, uint64_t id) const {
+  Directory* d = rooms_->of(id);
+  return d && d->writer().has_pending(key, inner_id(id));
 }
 
 }  // namespace loligo::store

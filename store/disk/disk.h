@@ -121,8 +121,30 @@ class Disk {
   Counters counters() const;
   uint64_t objects() const;
   // Everything in the table, some at a time: call until it returns false. `cursor` begins at 0. Heads are not read.
-  struct Listed { Key key; uint64_t id, bytes; unsigned directory; uint64_t segment, offset; };
+  struct Listed {
+    Key key;
+    uint64_t id = 0, bytes = 0;       // on disk
+    unsigned directory = 0;
+    uint64_t segment = 0, offset = 0;
+    unsigned uses = 0;                // since it was written; at most 15, halved when it is carried
+    int64_t idle_seconds = -1;        // since it was found on disk, to some 16 s; -1 = not since the start
+  };
   bool list(uint64_t& cursor, unsigned most, std::vector<Listed>& out) const;
+  // Where an object is. False: not (yet, or any more) on disk.
+  bool where(const Key&, uint64_t id, Listed&) const;
+  // Its head and the length of its body, if they are in the page cache.
+  bool head_in_reach(const Listed&, std::string& head, uint64_t& length) const;
+  // What is on its way to the disk.
+  struct Writing {
+    Key key;
+    uint64_t id = 0;
+    unsigned directory = 0, readers = 0;
+    uint64_t arrived = 0, written = 0;   // bytes of the body
+    bool complete = false;               // it has arrived
+    std::string head;
+  };
+  std::vector<Writing> writing() const;
+  bool is_writing(const Key&, uint64_t id) const;
 
  private:
   struct Rooms;

@@ -46,6 +46,7 @@ class Pending final : public base::RefCounted, public Reader {
   std::unique_ptr<char[]> block;   // of a stream: what becomes the next extent
   uint32_t block_bytes = 0;
   uint64_t disk_bytes = 0;
+  std::atomic<uint64_t> written_bytes{0};   // of the body; read by others
   bool ended = false, written = false;
   int64_t waits_until_ms = 0;   // for room
   std::atomic<uint32_t> first_segment{0};

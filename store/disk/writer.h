@@ -52,6 +52,8 @@ class Writer final : private PendingOwner {
   void room_made();   // a segment has gone
   uint64_t queued_bytes() const { return queued_.used(); }
   bool has_pending(const Key&) const;
+  bool has_pending(const Key&, uint64_t id) const;
+  void list_pending(std::vector<Disk::Writing>&) const;
   // Bodies under way whose first records lie in a segment that goes.
   void give_up_in(uint32_t segment);
 

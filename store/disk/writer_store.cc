@@ -39,6 +39,21 @@ bool Writer::has_pending(const Key& key) const {
   return pending_.contains(key);
 }
 
+bool Writer::has_pending(const Key& key, uint64_t id) const {
+  std::lock_guard lock(pending_mutex_);
+  auto [first, last] = pending_.equal_range(key);
+  return std::any_of(first, last, [id](auto& pair) { return pair.second->id == id && !pair.second->cancelled; });
+}
+
+void Writer::list_pending(std::vector<Disk::Writing>& all) const {
+  std::lock_guard lock(pending_mutex_);
+  for (auto& [key, p] : pending_) {
+    if (p->cancelled) continue;
+    bool complete = p->body->state() == Body::State::complete;
+    all.push_back({key, core_.outer_id(p->id), core_.number, p->body->reader_count(), p->body->length(), p->written_bytes.load(), complete, p->head});
+  }
+}
+
 bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected) {
   bool complete = body->state() == Body::State::complete;
   if (complete) expected = body->length();
@@ -211,6 +226,7 @@ bool Writer::write_extent(Pending& p) {
   }
   p.extents.push_back({*place, uint32_t(h.data_offset()), p.block_bytes});
   p.disk_bytes += h.bytes();
+  p.written_bytes.store(p.taken, std::memory_order_relaxed);
   p.block_bytes = 0;
   // Large bodies come fast and long: were all of it left to the next sync, writing would stand still meanwhile.
   appender_.segment()->file->begin_sync(place->offset(), h.bytes());
