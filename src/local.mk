@@ -1,7 +1,7 @@
 sbin_PROGRAMS += src/loligo
 src_loligo_SOURCES = src/main.cc src/main_options.cc src/main_options.h src/process_control.cc src/process_control.h \
   src/process_control_pid.cc src/process_control_supervisor.cc src/service.cc src/service.h src/manager_room.cc src/manager_room.h src/worker_report.cc src/worker_report.h \
-  src/snapshot_builder.cc src/snapshot_builder.h src/cache_dirs.cc src/cache_dirs.h
+  src/snapshot_builder.cc src/snapshot_builder.h src/cache_dirs.cc src/cache_dirs.h src/object_rows.cc src/object_rows.h src/page_sender.cc src/page_sender.h
 src_loligo_LDADD = src/libsettings.a $(LIBS_MGR) $(LOLIGO_SYSTEM_LIBS) $(JEMALLOC_LIBS)
 
 check_PROGRAMS += src/main_test

@@ -10,6 +10,7 @@
 
 #include "base/event_log.h"
 #include "http/date.h"
+#include "object_rows.h"
 
 namespace loligo {
 
@@ -19,6 +20,7 @@ ManagerRoom::ManagerRoom(Service& service) : service_(service) {
 
 void ManagerRoom::tick() {
   manager_->tick();
+  std::erase_if(pages_, [](auto& page) { return page->ended(); });
   int64_t now_us = service_.workers_[0]->loop.now_us();
   for (unsigned i = 0; i < kHoldings; ++i) {
     uint64_t in_use = 0, idle = 0;
@@ -95,6 +97,17 @@ void ManagerRoom::answer(const client::ManagerRequest& request, const Reports& r
   out.status = reply.status;
   out.error = reply.error;
   out.body = std::move(reply.body);
+  std::erase_if(pages_, [](auto& page) { return page->ended(); });
+  if (reply.stream && pages_.size() >= kMostPages) {
+    reply.stream.reset();
+    out.status = 503;
+    out.body = fmt::format("{} long pages are being sent already.\n", kMostPages);
+  }
+  if (reply.stream) {
+    pages_.push_back(std::make_shared<PageSender>(service_.workers_[0]->loop, std::move(reply.stream)));
+    out.growing = pages_.back()->body();
+    pages_.back()->start();
+  }
   if (!reply.realm.empty()) {
     out.fields += fmt::format("WWW-Authenticate: Basic realm=\"{}\"\r\n", reply.realm);
     base::log_event(base::Section::manager, 1, "CacheManager: {}: {} for '{}'", request.client,
@@ -383,6 +396,7 @@ mgr::Sources ManagerRoom::sources() {
   s.idle_pools = [this] { return std::vector<mgr::IdlePoolFacts>{idle_pool()}; };
   s.pools = [this] { return pools(); };
   s.timers = [this] { return timers(); };
+  s.objects = [&v](mgr::Objects which) { return object_rows(*v.cache_, which); };
   s.descriptors = [this] { return descriptors(); };
   s.active_requests = [this] {
     std::vector<mgr::ActiveRequestRow> all;

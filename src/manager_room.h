@@ -8,6 +8,7 @@
 
 #include "client/worker.h"
 #include "mgr/manager.h"
+#include "page_sender.h"
 #include "service.h"
 #include "worker_report.h"
 
@@ -61,6 +62,8 @@ class ManagerRoom {
   const Reports* current_ = nullptr;   // while a page is rendered
   Marks marks_[kHoldings], stored_;
   std::unique_ptr<mgr::Manager> manager_;
+  static constexpr size_t kMostPages = 16;
+  std::vector<std::shared_ptr<PageSender>> pages_;   // that are being sent
 };
 
 }  // namespace loligo

@@ -110,7 +110,8 @@ class Transaction final : server::FetchOwner {
   void error(ErrorId, int status = 0, std::string_view detail = {}, int error_number = 0);
   void failure_page(server::FetchError, std::string_view detail, int system_error);
   void deny(const access::Verdict&, ErrorId = ErrorId::access_denied, log::ResultTag = log::ResultTag::denied);
-  void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {});
+  void simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type = {},
+                     base::Ref<store::Body> growing = {});   // `growing`: instead of `body`
   void send(Reply&&);
   void finish();
   void log_it();

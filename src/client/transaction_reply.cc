@@ -301,7 +301,8 @@ void Transaction::pass_lines(std::string_view lines, std::string& out) {
   rules.append_additions(facts_, out, [this](log::Record& record) { describe_for_fields(record); });
 }
 
-void Transaction::simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type) {
+void Transaction::simple_answer(int status, std::string_view reason, std::string_view fields, std::string_view body, std::string_view content_type,
+                                base::Ref<store::Body> growing) {
   status_ = status;
   char date[http::kDateLength];
   http::format_date(worker_->loop.wall_seconds(), date);
@@ -321,14 +322,24 @@ void Transaction::simple_answer(int status, std::string_view reason, std::string
   }
   std::string& tail = worker_->text;
   tail.clear();
-  tail.append("Content-Length: ");
-  append_number(tail, body.size());
-  tail.append("\r\n").append(connection_->port().outcome_fields(false, describe(outcome_).found));
-  append_connection(tail);
   Reply reply;
+  if (!growing) {
+    tail.append("Content-Length: ");
+    append_number(tail, body.size());
+    tail.append("\r\n");
+  } else if (head.minor_version() >= 1) {
+    tail.append("Transfer-Encoding: chunked\r\n");
+    reply.chunked = true;
+  } else {
+    close_ = true;   // its end is the connection's
+  }
+  tail.append(connection_->port().outcome_fields(false, describe(outcome_).found));
+  append_connection(tail);
   reply.head = text;
   reply.tail = tail;
-  if (head.method() != Method::head || malformed_) reply.text = body;
+  bool has_body = head.method() != Method::head || malformed_;
+  if (has_body) reply.text = body;
+  if (has_body && growing) reply.response = base::make_ref<cache::Response>(store::Key(), std::move(growing));
   send(std::move(reply));
 }
 

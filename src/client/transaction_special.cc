@@ -31,7 +31,7 @@ void Transaction::manager_answered(ManagerReply& reply) {
   if (!origin.empty())
     extra_fields_ += fmt::format("Access-Control-Allow-Origin: {}\r\nAccess-Control-Allow-Credentials: true\r\nAccess-Control-Expose-Headers: Server\r\n", origin);
   if (reply.error != ErrorId::none) error(reply.error, reply.status);
-  else simple_answer(reply.status, reason_phrase(reply.status), extra_fields_, reply.body);
+  else simple_answer(reply.status, reason_phrase(reply.status), extra_fields_, reply.body, {}, std::move(reply.growing));
   if (done()) connection_->transaction_ended_late();
 }
 

@@ -30,6 +30,7 @@ struct ManagerReply {
   std::string fields;                // further field lines, each with CRLF (Content-Type, WWW-Authenticate, ...)
   std::string body;
   ErrorId error = ErrorId::none;     // answer this page with `status` instead of the body
+  base::Ref<store::Body> growing;    // the body, if it is made while it is sent
 };
 using ManagerHandler = std::function<void(ManagerRequest, std::function<void(ManagerReply)> done)>;
 

@@ -6,6 +6,10 @@
 namespace loligo::mgr {
 namespace {
 
+constexpr Action stream_of(std::string_view name, std::string_view description, std::unique_ptr<PageStream> (*stream)(const PageContext&)) {
+  return {.name = name, .description = description, .needs_password = false, .render = nullptr, .stream = stream};
+}
+
 constexpr Action kActions[] = {
     {"index", "Cache Manager Interface", false, page_index, "text/html;charset=utf-8"},
     {"menu", "Cache Manager Menu", false, page_menu},
@@ -23,12 +27,15 @@ constexpr Action kActions[] = {
     {"info", "General Runtime Information", false, page_info},
     {"service_times", "Service Times (Percentiles)", false, page_service_times},
     {"filedescriptors", "Process Filedescriptor Allocation", false, page_filedescriptors},
+    stream_of("objects", "All Cache Objects", page_objects),
+    stream_of("vm_objects", "In-Memory and In-Transit Objects", page_vm_objects),
     {"counters", "Traffic and Resource Counters", false, page_counters},
     {"5min", "5 Minute Average of Counters", false, page_five_minutes},
     {"60min", "60 Minute Average of Counters", false, page_sixty_minutes},
     {"utilization", "Cache Utilization", false, page_utilization},
     {"histograms", "Full Histogram Counts", false, page_histograms},
     {"active_requests", "Client-side Active Requests", false, page_active_requests},
+    stream_of("openfd_objects", "Objects with Swapout files open", page_openfd_objects),
     {"storedir", "Store Directory Stats", false, page_storedir},
     {"store_io", "Store IO Interface Stats", false, page_store_io},
     {"events", "Event Queue", false, page_events},
@@ -83,7 +90,9 @@ Reply Manager::answer(const Request& request) {
   }
   Totals now = totals();
   reply.content_type = action->content_type;
-  action->render({sources_, history_, now, settings_}, reply.body);
+  PageContext context{sources_, history_, now, settings_};
+  if (action->stream) reply.stream = action->stream(context);
+  else action->render(context, reply.body);
   return reply;
 }
 

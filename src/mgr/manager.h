@@ -24,6 +24,15 @@ struct Reply {
   std::string realm;                               // 401: WWW-Authenticate: Basic realm="..."; characters of action names only
   std::string_view content_type;
   std::string body;
+  std::unique_ptr<class PageStream> stream;        // instead of a body: a page without an end in sight
+};
+
+// A page that is made a piece at a time.
+class PageStream {
+ public:
+  virtual ~PageStream() = default;
+  // Appends a piece, some KiB at most. False: it was the last.
+  virtual bool more(std::string& out) = 0;
 };
 
 struct PageContext {
@@ -38,6 +47,7 @@ struct Action {
   bool needs_password;                             // closed unless cachemgr_passwd names it
   void (*render)(const PageContext&, std::string& out);
   std::string_view content_type = "text/plain;charset=utf-8";
+  std::unique_ptr<PageStream> (*stream)(const PageContext&) = nullptr;   // instead of render
 };
 std::span<const Action> actions();                 // in the order of the menu
 

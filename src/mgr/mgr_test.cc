@@ -2,6 +2,8 @@
 // real Squid in test-suite/manager/pages: words, order and separators.
 #include "mgr/manager.h"
 
+#include "mgr/pages.h"
+
 #define BOOST_TEST_DYN_LINK
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -184,6 +186,69 @@ BOOST_FIXTURE_TEST_CASE(pages_have_the_shape_of_the_samples, Fixture) {
     BOOST_TEST(ours.size() == theirs.size(), name);
     for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) BOOST_TEST(ours[i] == theirs[i], name << ": '" << ours[i] << "' for '" << theirs[i] << "'");
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_object_in_squids_words) {
+  ObjectRow row{.key_high = 0xB1E0643CB4813EC6, .key_low = 0x0057D69490AC130E};
+  row.in_memory = row.described = true;
+  row.on_disk = ObjectRow::OnDisk::done;
+  row.validated = row.last_used = 1796030893;
+  row.last_modified = 1793613600;
+  row.uses = 2;
+  row.directory = 0;
+  row.file = 0x0A;
+  row.url = "http://origin.lab:25001/cacheable/m10.html?";
+  row.arrived_bytes = row.queued_bytes = 5322;
+  row.body_bytes = 5322;
+  std::string text;
+  print_object(row, text);
+  BOOST_TEST(text ==
+             "KEY B1E0643CB4813EC60057D69490AC130E\n"
+             "\tSTORE_OK      IN_MEMORY     SWAPOUT_DONE PING_NONE   \n"
+             "\tDISPATCHED,VALIDATED\n"
+             "\tLV:1796030893 LU:1796030893 LM:1793613600 EX:-1       \n"
+             "\t0 locks, 0 clients, 2 refs\n"
+             "\tSwap Dir 0, File 0X00000A\n"
+             "\tGET http://origin.lab:25001/cacheable/m10.html?\n"
+             "\tinmem_lo: 0\n\tinmem_hi: 5322\n\tswapout: 5322 bytes queued\n\tobject_sz: 5322\n\n");
+  // Of one that only the disk's table knows.
+  text.clear();
+  print_object({.key_low = 1, .on_disk = ObjectRow::OnDisk::done, .directory = 1, .file = 7, .disk_bytes = 4096}, text);
+  BOOST_TEST(text == "KEY 00000000000000000000000000000001\n\tSTORE_OK      NOT_IN_MEMORY SWAPOUT_DONE PING_NONE   \n\tVALIDATED\n"
+                     "\tLV:-1        LU:-1        LM:-1        EX:-1       \n\t0 locks, 0 clients, 0 refs\n\tSwap Dir 1, File 0X000007\n\tdisk_sz: 4096\n\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(long_pages_come_in_pieces, Fixture) {
+  struct Rows final : ObjectRows {
+    int left = 3;
+    bool next(std::vector<ObjectRow>& rows) override {
+      rows.push_back({.key_low = uint64_t(left)});
+      return --left > 0;
+    }
+  };
+  Objects asked{};
+  manager->sources().objects = [&](Objects which) { asked = which; return std::make_unique<Rows>(); };
+  const std::pair<const char*, Objects> kPages[] = {{"objects", Objects::all}, {"vm_objects", Objects::in_memory}, {"openfd_objects", Objects::being_written}};
+  for (auto& [name, which] : kPages) {
+    Reply reply = get(name);
+    BOOST_TEST(reply.status == 200);
+    BOOST_REQUIRE(reply.stream);
+    BOOST_TEST((asked == which));
+    std::string text;
+    int pieces = 1;
+    while (reply.stream->more(text)) ++pieces;
+    BOOST_TEST(pieces == 3);
+    BOOST_TEST(std::count(text.begin(), text.end(), 'K') >= 3);
+    BOOST_TEST(page("menu").find(std::string(name)) != std::string::npos);
+  }
+  settings.cachemgr_passwd.insert(settings.cachemgr_passwd.begin(), {Password::Kind::password, "p", {"objects"}});
+  manager->set_settings(settings);
+  BOOST_TEST(get("objects").status == 401);
+  BOOST_TEST(!get("objects").stream);
+  manager->sources().objects = nullptr;
+  std::string nothing;
+  BOOST_TEST(!get("vm_objects").stream->more(nothing));
+  BOOST_TEST(nothing == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(lines_equal_the_samples_byte_for_byte, Fixture) {

@@ -17,6 +17,12 @@ namespace loligo::mgr {
 LOLIGO_PAGES(X)
 #undef X
 
+// pages_objects.cc: as long as the store is large.
+std::unique_ptr<PageStream> page_objects(const PageContext&);
+std::unique_ptr<PageStream> page_vm_objects(const PageContext&);
+std::unique_ptr<PageStream> page_openfd_objects(const PageContext&);
+void print_object(const ObjectRow&, std::string& out);
+
 template <class... Args>
 void print(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);

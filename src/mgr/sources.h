@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -170,6 +171,29 @@ struct ActiveRequestRow {
 struct TimerRow { std::string name; double seconds = 0; unsigned weight = 1; bool cancellable = false; };
 struct TimerFacts { std::string last; std::vector<TimerRow> rows; };
 
+// One object of the cache, wherever it is. Times are seconds since 1970; -1 = not known.
+struct ObjectRow {
+  uint64_t key_high = 0, key_low = 0;
+  bool complete = true, in_memory = false;
+  enum class OnDisk : unsigned char { no, writing, done } on_disk = OnDisk::no;
+  bool described = false, negative = false, must_validate = false;   // described: its head is known
+  int64_t validated = -1, last_used = -1, last_modified = -1, expires = -1;
+  unsigned locks = 0, clients = 0, uses = 0;         // who holds it, who reads its body as it comes, as the policy counts
+  int directory = -1;
+  uint32_t file = 0xFFFFFFFF;                        // the segment's number
+  std::string url;                                   // empty = not known
+  uint64_t arrived_bytes = 0, queued_bytes = 0;      // of the body; what waits to be written
+  int64_t body_bytes = -1;
+  uint64_t disk_bytes = 0;
+};
+enum class Objects : unsigned char { all, in_memory, being_written };
+class ObjectRows {
+ public:
+  virtual ~ObjectRows() = default;
+  // Appends some, perhaps none. False: these were the last.
+  virtual bool next(std::vector<ObjectRow>& rows) = 0;
+};
+
 template <class T> using Source = std::function<T()>;
 
 struct Sources {
@@ -189,6 +213,7 @@ struct Sources {
   Source<std::vector<DescriptorRow>> descriptors = [] { return read_descriptors(); };
   Source<std::vector<ActiveRequestRow>> active_requests;
   Source<TimerFacts> timers;
+  std::function<std::unique_ptr<ObjectRows>(Objects)> objects;   // all at once would be too many
   Source<std::string> config;                        // mgr:config, whole
   // Effects. They must only note what to do: the answer is sent first.
   std::function<void()> shut_down, reconfigure, rotate;

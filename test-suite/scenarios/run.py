@@ -34,7 +34,7 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "accelerator", "accel_tls",
            "cache_memory", "cache_sharing", "cache_refresh",
            "access_log", "access_log_files",
-           "manager_access", "manager_numbers", "manager_pages",
+           "manager_access", "manager_numbers", "manager_pages", "manager_objects",
            "access_rules", "configuration", "command_line", "directives", "directives_more", "directives_network",
            "disk_hits", "disk_rules", "disk_faults", "disk_io", "store_log")
 
