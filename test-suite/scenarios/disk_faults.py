@@ -229,9 +229,10 @@ def _(lab):
 
 # --- damaged segments
 
-def stocked(lab, sizes, config=""):
-    """A proxy that was filled and stopped: (source, proxy, pull, paths)."""
-    source, proxy = Source(lab), disk_proxy(lab, "maximum_object_size 50 MB\n" + cache_dir(lab, mb=400) + ALWAYS_FROM_DISK + config)
+def stocked(lab, sizes, directories=1):
+    """A proxy that was filled and stopped: (source, proxy, pull, paths). Several directories lie below the usual one."""
+    lines = cache_dir(lab, mb=400) if directories == 1 else "".join(cache_dir(lab, f"disk/{n}", mb=100) for n in range(directories))
+    source, proxy = Source(lab), disk_proxy(lab, "maximum_object_size 50 MB\n" + lines + ALWAYS_FROM_DISK)
     pull = Puller(lab, proxy, source)
     paths = [f"/{size}/d{n}" for n, size in enumerate(sizes)]
     for path in paths:
@@ -246,9 +247,9 @@ def sizes_up_to(limit, count, dice):
     return [int(2 ** dice.uniform(5, 20)) % limit + 1 for _ in range(count)]
 
 
-def damage_story(lab, harm, sizes, rounds):
+def damage_story(lab, harm, sizes, rounds, directories=1):
     """Rounds of damage to segments while stopped; then every object whole and right. Returns how many were refetched."""
-    source, proxy, pull, paths = stocked(lab, sizes)
+    source, proxy, pull, paths = stocked(lab, sizes, directories)
     refetched = found = 0
     for _ in range(rounds):
         harm(folder(lab), paths, source)
@@ -314,11 +315,14 @@ def flips_anywhere(lab, rounds, count, objects):
     check(refetched > 0 and found > 0, f"{refetched} refetched, {found} counted: no flip hit anything?")
 
 
-def truncations(lab, rounds, objects):
+def truncations(lab, rounds, objects, directories=1):
+    """In each round a segment of each directory is cut off somewhere."""
     def harm(path, paths, source):
-        name = random.choice([n for n in disk_lab.segments(path) if extent(n) > 0])
-        os.truncate(name, random.randrange(extent(name)))
-    refetched, _ = damage_story(lab, harm, sizes_up_to(1 << 20, objects, random.Random()), rounds)
+        for n in range(directories):
+            below = path if directories == 1 else os.path.join(path, str(n))
+            name = random.choice([s for s in disk_lab.segments(below) if extent(s) > 0])
+            os.truncate(name, random.randrange(extent(name)))
+    refetched, _ = damage_story(lab, harm, sizes_up_to(1 << 20, objects, random.Random()), rounds, directories)
     check(refetched > 0, "something was cut off")
 
 
@@ -327,9 +331,9 @@ def _(lab):
     truncations(lab, 6, 40)
 
 
-@scenario("disk.truncate-1000", "The same a thousand times", long=True, timeout=3000, squid="cuts transfers off")
+@scenario("disk.truncate-1000", "The same a thousand times, in ten directories at once", long=True, timeout=1800, squid="cuts transfers off")
 def _(lab):
-    truncations(lab, 1000, 12)
+    truncations(lab, 100, 120, 10)
 
 
 @scenario("disk.segments-gone", "Segments deleted, emptied, overwritten, swapped, or full of another's: nothing wrong", timeout=120, squid=SQUID)
