@@ -23,7 +23,7 @@ constexpr std::array<uint8_t, 256> byte_classes() {
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), digit = c >= '0' && c <= '9';
     if (letter || digit || (i && is_in(c, "!#$%&'*+-.^_`|~"))) out[i] |= kToken;
     if (i == '\t' || (i >= 0x20 && i != 0x7f)) out[i] |= kValue;      // HTAB, SP, VCHAR, obs-text
-    if (i > 0x20 && i < 0x7f) out[i] |= kTarget;                       // VCHAR: RFC 3986 has no others
+    if (i > 0x20 && i != 0x7f) out[i] |= kTarget;                      // RFC 3986 has VCHAR only; clients send UTF-8 as it is
     if (letter || digit || (i && is_in(c, "-._~!$&'()*+,;="))) out[i] |= kRegName;
     if (digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) out[i] |= kHexDigit;
   }
@@ -63,11 +63,11 @@ inline const char* skip_value(const char* at, const char* end) {
 // The first byte that cannot stand in a request-target, or end.
 inline const char* skip_target(const char* at, const char* end) {
 #if defined(__SSE2__)
-  const __m128i space = _mm_set1_epi8(0x20), del = _mm_set1_epi8(0x7f), ones = _mm_set1_epi8(-1);
+  const __m128i space = _mm_set1_epi8(0x20), del = _mm_set1_epi8(0x7f);
   for (; end - at >= 16; at += 16) {
     __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    __m128i good = _mm_cmpgt_epi8(text, space);  // signed: obs-text is negative, hence bad
-    __m128i bad = _mm_or_si128(_mm_xor_si128(good, ones), _mm_cmpeq_epi8(text, del));
+    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(text, space), text);
+    __m128i bad = _mm_or_si128(low, _mm_cmpeq_epi8(text, del));
     if (unsigned mask = unsigned(_mm_movemask_epi8(bad))) return at + __builtin_ctz(mask);
   }
 #endif

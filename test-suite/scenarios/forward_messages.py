@@ -398,3 +398,16 @@ def _(lab):
         answer = proxy.get(origin.url("/" + name))
         same(answer.status, 502, name)
         lacks(answer.text, "evil", name)
+
+
+@scenario("fwd.utf8-target", "Bytes above 0x7f in a target reach the origin, and the log, as they came")
+def _(lab):
+    origin, proxy = lab.origin(), lab.proxy()
+    paths = (b"/caf\xc3\xa9", b"/\xff\xfe?\x80")
+    for path in paths:
+        with proxy.client() as client:
+            client.send(b"GET " + origin.url("").encode() + path + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            same(client.reply().status, 404, "the origin's status")
+    same([r.target.encode("latin-1") for r in origin.requests()], list(paths), "targets at the origin")
+    for path in paths:
+        lab.eventually(lambda: path.decode(errors="surrogateescape") in proxy.read("access.log"), "in the log")
