@@ -19,7 +19,7 @@ constexpr int kOpenFiles = 200;
 
 constexpr size_t kNameBytes = 20, kValueBytes = 28;
 constexpr std::string_view kMetaName = "meta";   // no entry's name has this length
-constexpr size_t kMetaBytes = 28;                // format version, place, manifest
+constexpr size_t kMetaBytes = 12;                // format version, place
 
 template <class T> void put(char*& out, T value) {
   std::memcpy(out, &value, sizeof value);
@@ -80,7 +80,6 @@ leveldb::ReadOptions reading(bool fill_cache) {
 }  // namespace
 
 struct Index::Parts {
-  ManifestWatch manifest;
   std::unique_ptr<leveldb::Env> env;
   std::unique_ptr<leveldb::Cache> cache;
   std::unique_ptr<leveldb::DB> db;
@@ -108,9 +107,8 @@ Index::~Index() = default;
 
 std::unique_ptr<Index> Index::open(Files& files, const std::string& path, uint64_t capacity, std::string& error) {
   auto parts = std::make_unique<Parts>();
-  parts->env = make_index_env(files, parts->manifest);
-  const ManifestState found = manifest_on_disk(files, path);
-  if (!found.number) discard(files, path);   // LevelDB would take the logs of an index that has gone for a whole one
+  parts->env = make_index_env(files);
+  if (!manifest_is_whole(files, path)) discard(files, path);   // LevelDB would take what is left for the whole
   parts->cache.reset(leveldb::NewLRUCache(kBlockCache));
   leveldb::Options options;
   options.create_if_missing = true;
@@ -142,15 +140,6 @@ std::unique_ptr<Index> Index::open(Files& files, const std::string& path, uint64
     Place to;
     to.segment = get<uint32_t>(in);
     to.unit = get<uint32_t>(in);
-    ManifestState written;
-    written.number = get<uint64_t>(in);
-    written.bytes = get<uint64_t>(in);
-    if (version == kFormatVersion && found.lost_since(written)) {
-      error = "its list of files is shorter than it was";
-      index.reset();
-      discard(files, path);
-      return nullptr;
-    }
     if (version == kFormatVersion) index->indexed_to_ = to;
   }
   return index;
@@ -168,9 +157,6 @@ bool Index::write(Batch& batch, std::optional<Place> to, bool sync, std::string&
     put(out, kFormatVersion);
     put(out, to->segment);
     put(out, to->unit);
-    ManifestState manifest = parts_->manifest.state();
-    put(out, manifest.number);
-    put(out, manifest.bytes);
     batch.parts_->batch.Put({kMetaName.data(), kMetaName.size()}, {meta, sizeof meta});
   }
   leveldb::WriteOptions options;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace loligo::store::disk {
 
@@ -27,6 +29,59 @@ uint64_t manifest_number(std::string_view name) {
   auto [end, error] = std::from_chars(name.data() + kManifest.size(), name.data() + name.size(), number);
   return error == std::errc() && end == name.data() + name.size() ? number : 0;
 }
+
+struct ManifestState {
+  uint64_t number = 0, bytes = 0;   // 0: none
+  bool lost_since(const ManifestState& old) const { return number < old.number || (number == old.number && bytes < old.bytes); }
+};
+
+// A file of one line, "NUMBER BYTES" in fixed places, written over each time: kill -9 leaves the old or the new. LevelDB
+// has no name like it, and lets it be.
+class ManifestNote {
+ public:
+  explicit ManifestNote(Files& files) : files_(files) {}
+
+  // A new manifest counts once CURRENT names it: until then the old one does.
+  int synced(const std::string& manifest, uint64_t bytes) {
+    ManifestState before = std::exchange(last_, {manifest_number(manifest), bytes});
+    return before.number == last_.number && is_current_ ? write(manifest) : (is_current_ = false, 0);
+  }
+  int current_renamed(const std::string& current) {
+    is_current_ = true;
+    return last_.number ? write(current) : 0;
+  }
+
+  static ManifestState read(Files& files, const std::string& directory) {
+    char text[kBytes + 1] = {};
+    int error = 0;
+    ManifestState state;
+    base::Ref<File> file = files.open(directory + "/" + kName, OpenMode::read, error);
+    if (!file || file->read(text, kBytes, 0, false) != int64_t(kBytes)) return {};
+    auto number = [](const char* from, uint64_t& to) { return std::from_chars(from, from + 20, to).ptr == from + 20; };
+    return number(text, state.number) && number(text + 21, state.bytes) ? state : ManifestState{};
+  }
+
+ private:
+  static constexpr const char* kName = "LISTED";
+  static constexpr size_t kBytes = 42;
+  int write(const std::string& beside) {
+    int error = 0;
+    std::string name = beside.substr(0, beside.rfind('/') + 1) + kName;
+    if (!file_) file_ = files_.open(name, OpenMode::write, error);
+    if (!file_) file_ = files_.open(name, OpenMode::create, error);
+    if (!file_) return error;
+    char text[kBytes + 1];
+    std::snprintf(text, sizeof text, "%020llu %020llu\n", static_cast<unsigned long long>(last_.number), static_cast<unsigned long long>(last_.bytes));
+    iovec part{text, kBytes};
+    int64_t n = file_->write(&part, 1, 0);
+    return n < 0 ? int(n) : 0;
+  }
+
+  Files& files_;
+  base::Ref<File> file_;
+  ManifestState last_;
+  bool is_current_ = false;
+};
 
 class Sequential final : public leveldb::SequentialFile {
  public:
@@ -66,8 +121,8 @@ class RandomAccess final : public leveldb::RandomAccessFile {
 
 class Writable final : public leveldb::WritableFile {
  public:
-  Writable(Files& files, ManifestWatch& watch, std::string name, base::Ref<File> file, uint64_t at)
-      : files_(files), watch_(watch), name_(std::move(name)), is_manifest_(manifest_number(name_) != 0), file_(std::move(file)), at_(at) {}
+  Writable(Files& files, ManifestNote& note, std::string name, base::Ref<File> file, uint64_t at)
+      : files_(files), note_(note), name_(std::move(name)), is_manifest_(manifest_number(name_) != 0), file_(std::move(file)), at_(at) {}
   ~Writable() override { Flush(); }
   Status Append(const Slice& data) override {
     buffer_.append(data.data(), data.size());
@@ -85,7 +140,6 @@ class Writable final : public leveldb::WritableFile {
     if (n < 0) return status_of(name_, n);   // what was written in part is written again
     at_ += buffer_.size();
     buffer_.clear();
-    if (is_manifest_) watch_.wrote(name_, at_);
     return Status::OK();
   }
   Status Sync() override {
@@ -94,13 +148,14 @@ class Writable final : public leveldb::WritableFile {
       if (int error = files_.sync_directory(name_.substr(0, name_.rfind('/')))) return status_of(name_, error);
     if (Status status = Flush(); !status.ok()) return status;
     int error = file_->sync();
+    if (!error && is_manifest_) error = note_.synced(name_, at_);
     return error ? status_of(name_, error) : Status::OK();
   }
 
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
   Files& files_;
-  ManifestWatch& watch_;
+  ManifestNote& note_;
   std::string name_;
   const bool is_manifest_;
   base::Ref<File> file_;
@@ -117,7 +172,7 @@ class Silent final : public leveldb::Logger {
 
 class IndexEnv final : public leveldb::EnvWrapper {
  public:
-  IndexEnv(Files& files, ManifestWatch& watch) : EnvWrapper(leveldb::Env::Default()), files_(files), watch_(watch) {}
+  explicit IndexEnv(Files& files) : EnvWrapper(leveldb::Env::Default()), files_(files), note_(files) {}
 
   Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override {
     return opened<Sequential>(name, OpenMode::read, result);
@@ -140,7 +195,11 @@ class IndexEnv final : public leveldb::EnvWrapper {
     *size = n < 0 ? 0 : uint64_t(n);
     return done(name, n);
   }
-  Status RenameFile(const std::string& from, const std::string& to) override { return done(from, files_.rename(from, to)); }
+  Status RenameFile(const std::string& from, const std::string& to) override {
+    int error = files_.rename(from, to);
+    if (!error && to.ends_with("/CURRENT")) error = note_.current_renamed(to);
+    return done(from, error);
+  }
   Status LockFile(const std::string&, leveldb::FileLock** lock) override {
     *lock = new Lock;
     return Status::OK();
@@ -170,27 +229,18 @@ class IndexEnv final : public leveldb::EnvWrapper {
     if (!file) return status_of(name, error);
     int64_t size = mode == OpenMode::create ? 0 : file->size();
     if (size < 0) return status_of(name, size);
-    *result = new Writable(files_, watch_, name, std::move(file), uint64_t(size));
+    *result = new Writable(files_, note_, name, std::move(file), uint64_t(size));
     return Status::OK();
   }
 
   Files& files_;
-  ManifestWatch& watch_;
+  ManifestNote note_;
 };
 
 }  // namespace
 
-void ManifestWatch::wrote(std::string_view file_name, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
-  state_ = {manifest_number(file_name), bytes};
-}
-
-ManifestState ManifestWatch::state() const {
-  std::lock_guard lock(mutex_);
-  return state_;
-}
-
-ManifestState manifest_on_disk(Files& files, const std::string& directory) {
+// The manifest that CURRENT names.
+static ManifestState manifest_on_disk(Files& files, const std::string& directory) {
   char text[64];
   int error = 0;
   base::Ref<File> current = files.open(directory + "/CURRENT", OpenMode::read, error);
@@ -202,6 +252,11 @@ ManifestState manifest_on_disk(Files& files, const std::string& directory) {
   return bytes < 0 ? ManifestState{} : ManifestState{state.number, uint64_t(bytes)};
 }
 
-std::unique_ptr<leveldb::Env> make_index_env(Files& files, ManifestWatch& watch) { return std::make_unique<IndexEnv>(files, watch); }
+bool manifest_is_whole(Files& files, const std::string& directory) {
+  ManifestState noted = ManifestNote::read(files, directory);
+  return noted.number && !manifest_on_disk(files, directory).lost_since(noted);
+}
+
+std::unique_ptr<leveldb::Env> make_index_env(Files& files) { return std::make_unique<IndexEnv>(files); }
 
 }  // namespace loligo::store::disk

@@ -31,6 +31,7 @@ class Segment final : public base::RefCounted {
   const uint32_t number;
   const uint64_t salt;
   const base::Ref<File> file;
+  uint64_t sync_begun = 0;            // up to here; the syncer's
   std::atomic<bool> removed{false};   // its file has no name any more: whoever holds it for later lets it go, and the space with it
 
  private:

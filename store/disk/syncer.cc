@@ -76,6 +76,7 @@ void Syncer::run() {
     work.dirty.clear();
     std::erase_if(kept_.dirty, [](const auto& segment) { return segment->removed.load(std::memory_order_relaxed); });
     if (!work.waiting.empty() || due) sync_segments(kept_);
+    else begin_sync(kept_);
     for (auto& done : work.waiting) done();
     if (kept_.names.empty()) kept_.names = std::move(work.names);
     else kept_.names.insert(kept_.names.end(), work.names.begin(), work.names.end());
@@ -92,6 +93,15 @@ void Syncer::run() {
     }
   }
   core_.set_index(nullptr);
+}
+
+// What is written goes on its way at once. Were all of it left to the next sync, writing would stand still for as long as
+// that takes, seconds on a busy disk: large bodies would be given up, and a kill would cost what waits to be written.
+void Syncer::begin_sync(Work& work) {
+  for (auto& segment : work.dirty) {
+    uint64_t from = std::exchange(segment->sync_begun, segment->end());
+    if (segment->sync_begun > from) segment->file->begin_sync(from, segment->sync_begun - from);
+  }
 }
 
 bool Syncer::sync_segments(Work& work) {

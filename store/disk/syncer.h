@@ -40,6 +40,7 @@ class Syncer {
     bool rewrite = false;
   };
   void run();
+  void begin_sync(Work&);
   bool sync_segments(Work&);
   void write_index(Work&, bool sync);
   bool write_names(Index&, const std::vector<Index::Name>&, std::optional<Place> to, bool sync, std::string& error);

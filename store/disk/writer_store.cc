@@ -228,8 +228,6 @@ bool Writer::write_extent(Pending& p) {
   p.disk_bytes += h.bytes();
   p.written_bytes.store(p.taken, std::memory_order_relaxed);
   p.block_bytes = 0;
-  // Large bodies come fast and long: were all of it left to the next sync, writing would stand still meanwhile.
-  appender_.segment()->file->begin_sync(place->offset(), h.bytes());
   if (!p.body->retained()) tell_history(p);
   p.body->advance(&p, p.taken, now_ms());
   return true;
