@@ -33,7 +33,7 @@ struct Policy {
   Settings settings;
   RefreshPatterns refresh_patterns;
   access::Rules cache, send_hit, store_miss, collapsed_forwarding_access;
-  bool collapsed_forwarding = false;
+  Collapse collapsed_forwarding = Collapse::off;
   struct RangeLimit { int64_t bytes; access::Rules condition; };
   std::vector<RangeLimit> range_limits;
   // Of other rooms' settings, for what is made and kept here (bytes).

@@ -9,6 +9,8 @@ namespace {
 
 using namespace config;
 
+constexpr Choice<Collapse> kCollapse[] = {{"on", Collapse::on}, {"off", Collapse::off}, {"accel", Collapse::accel}};
+
 constexpr int64_t kYearInMinutes = 525'600;
 
 constexpr std::pair<std::string_view, bool http::RefreshRule::*> kRefreshFlags[] = {
@@ -105,7 +107,9 @@ constexpr Directive kDirectives[] = {
     flag<&Settings::offline_mode>("offline_mode", "off", "Never validate what is stored. mgr:offline_toggle turns it until the next reload."),
     flag<&Settings::reload_into_ims>("reload_into_ims", "off", "Turn a client's reload into a conditional request."),
     flag<&Settings::refresh_all_ims>("refresh_all_ims", "off", "Every conditional request of a client is validated with the server."),
-    flag<&Settings::collapsed_forwarding>("collapsed_forwarding", "off", "Requests for a URL that is being fetched wait for that reply."),
+    choice<&Settings::collapsed_forwarding, kCollapse>("collapsed_forwarding", "on|off|accel", "accel",
+           "Requests for a URL that is being fetched wait for that reply. Without this line they do so on accelerator ports (accel), and not on others: a "
+           "crowd before a website asks for the same pages, and a page that may not be shared costs each of an office's users a wait. In Squid the default is off everywhere."),
     rules<&Settings::collapsed_forwarding_access>("collapsed_forwarding_access", "none", "Which requests may wait for another one's reply."),
     flag<&Settings::cache_miss_revalidate>("cache_miss_revalidate", "on", "A conditional request that misses is forwarded with its conditions."),
     custom("range_offset_limit", "size-units|none [[!]acl ...]", "none", "How far into an object a range may begin for the whole object to be fetched and stored; none = always, without a line never.",

@@ -29,12 +29,15 @@ struct RangeOffsetLimit {
   size_t first_acl = 1;
 };
 
+enum class Collapse : unsigned char { off, on, accel };   // accel: on ports of an accelerator
+
 struct Settings {
   using Statements = std::vector<config::Statement>;
   std::vector<RefreshPattern> refresh_pattern;
   Statements cache, send_hit, store_miss, collapsed_forwarding_access;
   base::Milliseconds max_stale{604'800'000}, negative_ttl{0}, minimum_expiry_time{60'000};
-  bool offline_mode = false, reload_into_ims = false, refresh_all_ims = false, collapsed_forwarding = false;
+  bool offline_mode = false, reload_into_ims = false, refresh_all_ims = false;
+  Collapse collapsed_forwarding = Collapse::accel;
   bool cache_miss_revalidate = true, vary_ignore_expire = false;
   std::vector<RangeOffsetLimit> range_offset_limit;
 };

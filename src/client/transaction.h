@@ -77,6 +77,7 @@ class Transaction final : server::FetchOwner {
   void tunnel_failed(server::FetchError, std::string detail, int system_error);
   void look_up();
   cache::Question question();
+  bool may_collapse() const;
   bool joins(const cache::ResponseRef&);
   bool look_on_disk(cache::Found&);                // false: the answer comes later
   void disk_answered(cache::OnDisk);

@@ -67,7 +67,7 @@ void Transaction::look_up() {
   bool into_ims = policy.settings.reload_into_ims || (found.response && found.response->rule.reload_into_ims);
   if (found.response && reload && !into_ims) found.response.reset();
   whole_for_range_ = wants_whole_for_range();
-  bool may_wait = policy.collapsed_forwarding && !no_collapse_ && method == Method::get && !reload && (!head.has(FieldId::range) || whole_for_range_) &&
+  bool may_wait = may_collapse() && !no_collapse_ && method == Method::get && !reload && (!head.has(FieldId::range) || whole_for_range_) &&
                   policy.collapsed_forwarding_access.check_fast(facts_, true).allowed;
   bool leads = false;
   if (may_wait) {
@@ -82,6 +82,11 @@ void Transaction::look_up() {
     }
   }
   begin_fetch(std::move(found.response), leads);
+}
+
+bool Transaction::may_collapse() const {
+  const cache::Collapse when = snapshot_->policy->collapsed_forwarding;
+  return when == cache::Collapse::on || (when == cache::Collapse::accel && connection_->port().config.mode == Port::Mode::accel);
 }
 
 // What memory does not keep whole has to be read from now on, or not at all.

@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(many_ask_at_once_and_one_fetches) {
     }
   });
   Setup s;
-  s.policy->collapsed_forwarding = true;
+  s.policy->collapsed_forwarding = cache::Collapse::on;
   std::list<Client> clients;
   for (int i = 0; i < 5; ++i) clients.emplace_back(s, get(origin.port()));
   BOOST_TEST(run_until(s.loop, [&] { return asked == 1; }));
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(when_the_leader_leaves_another_leads) {
     }
   });
   Setup s;
-  s.policy->collapsed_forwarding = true;
+  s.policy->collapsed_forwarding = cache::Collapse::on;
   Client leader(s, get(origin.port()));
   BOOST_TEST(run_until(s.loop, [&] { return asked == 1; }));
   Client a(s, get(origin.port())), b(s, get(origin.port()));

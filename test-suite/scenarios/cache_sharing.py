@@ -31,6 +31,21 @@ def _(lab):
     same(len(origin.requests("/p")), 5, "requests at the origin")
 
 
+@scenario("share.collapse-accel", "Without the directive an accelerator collapses; with off it does not", squid="its default is off")
+def _(lab):
+    origin = lab.origin()
+
+    @origin.on("/p")
+    def _(x):
+        time.sleep(0.5)
+        x.reply(200, "Cache-Control: max-age=60", body="shared")
+    for line, count in (("", 1), ("collapsed_forwarding off", 5), ("collapsed_forwarding accel", 1)):
+        proxy = lab.accelerator(origin, line)
+        origin.forget()
+        same(set(lab.together(5, lambda i: proxy.get("/p", host="site.test", timeout=10).text)), {"shared"}, "replies")
+        same(len(origin.requests("/p")), count, f"requests at the origin with {line or 'nothing said'}")
+
+
 @scenario("share.uncacheable", "What may not be shared frees the waiters at once, each with a reply of its own")
 def _(lab):
     origin, proxy = lab.origin(), lab.proxy("collapsed_forwarding on")
