@@ -32,6 +32,7 @@ struct ResponseCacheControl {
   bool private_ = false;              // unqualified
   bool no_store = false, public_ = false, must_revalidate = false, proxy_revalidate = false;
   bool must_understand = false, no_transform = false, immutable = false;
+  bool targeted = false;              // from a field that takes the place of Expires too (RFC 9213)
   std::vector<std::string_view> no_cache_fields, private_fields;  // qualified forms: field names
 };
 ResponseCacheControl response_cache_control(const Head&, const char* bytes);

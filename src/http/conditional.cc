@@ -111,4 +111,26 @@ bool if_range_holds(const Head& request, const char* bytes, const StoredValidato
   return date && modified && *date == *modified && stored.date > *modified;
 }
 
+namespace {
+// Texts of Last-Modified: equal as they are, or as the dates they mean.
+bool same_time(std::string_view a, std::string_view b, base::WallSeconds now) {
+  if (a == b) return true;
+  std::optional<base::WallSeconds> when = parse_date(a, now);
+  return when && when == parse_date(b, now);
+}
+}  // namespace
+
+bool selects(const Head& not_modified, const char* bytes, const StoredValidators& stored) {
+  std::string_view etag = not_modified.value(FieldId::etag, bytes), modified = not_modified.value(FieldId::last_modified, bytes);
+  // Weakly: what compresses on the way makes a strong tag weak.
+  if (!etag.empty() && !stored.etag.empty()) return weak_match(etag, stored.etag) || etag == stored.etag;
+  if (!modified.empty() && !stored.last_modified.empty()) return same_time(modified, stored.last_modified, stored.date);
+  return true;
+}
+
+bool describes(const Head& answer, const char* bytes, const StoredValidators& stored, std::string_view content_length) {
+  std::string_view length = answer.value(FieldId::content_length, bytes);
+  return (length.empty() || content_length.empty() || length == content_length) && selects(answer, bytes, stored);
+}
+
 }  // namespace loligo::http

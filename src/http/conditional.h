@@ -19,4 +19,10 @@ ConditionVerdict evaluate(const Head& request, const char* bytes, const StoredVa
 // If-Range: true if the Range applies (strong comparison only; a date only when it equals Last-Modified exactly and is strong: 13.1.5).
 bool if_range_holds(const Head& request, const char* bytes, const StoredValidators&, base::WallSeconds now);
 
+// Is a 304 about this stored response (RFC 9111 4.3.4)? By the entity tag where both have one, else by Last-Modified where
+// both have that; one without validators is about what was asked for.
+bool selects(const Head& not_modified, const char* bytes, const StoredValidators&);
+// A 200 to HEAD: does it describe this stored response still (RFC 9111 4.3.5)? A field that one of them lacks tells nothing.
+bool describes(const Head& answer, const char* bytes, const StoredValidators&, std::string_view content_length);
+
 }  // namespace loligo::http

@@ -28,14 +28,17 @@ template <size_t N> bool contains(const int (&list)[N], int status) { return std
 constexpr std::string_view kVerdictTexts[] = {
     "store", "request-method", "request-no-store", "response-no-store", "private", "authorization", "vary-star", "partial-content",
     "no-lifetime-or-validator", "status-not-understood", "negative", "range-request", "malformed", "denied-by-cache-rule", "too-large", "too-small",
+    "set-cookie",
 };
 
-// The first member of Age, digits only; what is malformed counts as absent (RFC 9111 5.1).
+// The first member of Age, digits only; what is malformed counts as absent (RFC 9111 5.1). Empty members are none (RFC 9110 5.6.1).
 int64_t age_field(const Head& response, const char* bytes) {
-  std::string_view value = response.value(FieldId::age, bytes);
-  value = base::trim_ows(value.substr(0, value.find(',')));
-  if (value.empty() || !base::is_digit(value.front())) return 0;
-  return std::max<int64_t>(parse_delta_seconds(value), 0);
+  std::string_view first;
+  for_each_value(response, FieldId::age, bytes, [&](std::string_view value) {
+    for_each_list_member(value, [&](std::string_view member) { first = first.empty() ? member : first; });
+  });
+  if (first.empty() || !base::is_digit(first.front())) return 0;
+  return std::max<int64_t>(parse_delta_seconds(first), 0);
 }
 
 // Differences of dates from years 0 to 9999 fit easily; saturated so that sums of several do too.
@@ -57,7 +60,7 @@ void set_explicit(const Head& response, const char* bytes, const ResponseCacheCo
   if (cc.has_invalid_max_age) l.freshness = 0;
   else if (cc.s_maxage != kAbsent) l.freshness = cc.s_maxage;
   else if (cc.max_age != kAbsent) l.freshness = cc.max_age;
-  else if (response.has(FieldId::expires) && !(vary_ignore_expire && expires_says_nothing(response, bytes, l))) l.freshness = expires_lifetime(response, bytes, l);
+  else if (!cc.targeted && response.has(FieldId::expires) && !(vary_ignore_expire && expires_says_nothing(response, bytes, l))) l.freshness = expires_lifetime(response, bytes, l);
   else l.explicit_lifetime = false;
 }
 
@@ -198,6 +201,7 @@ StoreVerdict may_store(const Head& response, const char* bytes, const ResponseCa
   StoreVerdict verdict = judge_request(q);
   if (verdict == StoreVerdict::store) verdict = judge_status(response.status());
   if (verdict == StoreVerdict::store) verdict = judge_directives(response.status(), cc, rule, q);
+  if (verdict == StoreVerdict::store && q.refuses_cookies && response.has(FieldId::set_cookie)) verdict = StoreVerdict::set_cookie;
   if (verdict == StoreVerdict::store && vary_is_star(response, bytes)) verdict = StoreVerdict::vary_star;
   if (verdict == StoreVerdict::store) verdict = judge_use(response, l, rule, q);
   return verdict;

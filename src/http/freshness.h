@@ -72,6 +72,7 @@ enum class StoreVerdict : uint8_t {
   store,
   request_method, request_no_store, response_no_store, response_private, authorization, vary_star, partial_content,
   no_lifetime_or_validator, status_not_understood, negative, range_request, malformed, denied_by_cache_rule, too_large, too_small,
+  set_cookie,
 };
 std::string_view text(StoreVerdict);
 struct StoreQuestion {
@@ -79,6 +80,7 @@ struct StoreQuestion {
   bool request_has_authorization = false;
   bool request_has_range = false;
   RequestCacheControl request;
+  bool refuses_cookies = false;   // the administrator keeps nothing that comes with Set-Cookie
   int64_t negative_ttl = 0;
   int64_t minimum_expiry_time = 60;
   // POST only: the answer's Content-Location resolves to the request's own URI (RFC 9110 9.3.3); the caller knows URIs.

@@ -13,6 +13,7 @@ src_http_libhttp_a_SOURCES = \
   src/http/range.cc src/http/range.h \
   src/http/scan.h \
   src/http/surrogate.cc src/http/surrogate.h \
+  src/http/targeted.cc src/http/targeted.h \
   src/http/uri.cc src/http/uri.h \
   src/http/vary.cc src/http/vary.h
 
@@ -25,10 +26,12 @@ src_http_http_test_SOURCES = src/base/test_main.cc \
   src/http/corpus_test.cc \
   src/http/date_test.cc \
   src/http/framing_test.cc \
+  src/http/freshness_rules_test.cc \
   src/http/freshness_test.cc \
   src/http/head_test.cc \
   src/http/range_test.cc \
   src/http/surrogate_test.cc \
+  src/http/targeted_test.cc \
   src/http/test_head.h \
   src/http/uri_test.cc \
   src/http/vary_test.cc

@@ -43,6 +43,7 @@ std::optional<ResponseCacheControl> surrogate_cache_control(const Head& response
   // An order to keep it that is ours goes before an order to all not to.
   out.no_store = for_us.no_store || (for_all.no_store && for_us.max_age == kAbsent);
   if (!out.no_store && age.max_age == kAbsent) return std::nullopt;
+  out.targeted = true;
   out.max_age = age.max_age;
   out.stale_while_revalidate = age.stale;
   return out;

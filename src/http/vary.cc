@@ -37,9 +37,27 @@ void append_normalised(std::string_view value, bool has_parameters, std::string&
 
 bool is_set_valued(std::string_view name) { return name == "accept-encoding" || name == "accept-language"; }
 
+// A member in one spelling: lower case, ";q=1" left out as it says nothing, no zeros at the end of another weight
+// (RFC 9110 12.4.2), and x-gzip for what it is (8.4.1.3). What is no weight stays as it is.
+std::string plain_member(std::string_view text) {
+  std::string member = base::to_lower(text);
+  size_t q = member.rfind(";q=");
+  if (q != member.npos && member.size() - q <= 8 && member.size() > q + 3) {
+    std::string_view weight = std::string_view(member).substr(q + 3);
+    bool digits = weight.find_first_not_of("0123456789.") == weight.npos && (weight[0] == '0' || weight[0] == '1') && (weight.size() == 1 || weight[1] == '.');
+    if (digits) {
+      size_t last = weight.size() > 1 ? weight.find_last_not_of('0') : 0;
+      member.resize(q + 3 + (last == 1 ? 1 : last + 1));   // "1." is 1
+      if (member.ends_with(";q=1")) member.resize(q);
+    }
+  }
+  if (member == "x-gzip" || member.starts_with("x-gzip;")) member.erase(0, 2);
+  return member;
+}
+
 std::string sorted_members(std::string_view combined) {
   std::vector<std::string> members;
-  for_each_list_member(combined, [&](std::string_view member) { members.push_back(base::to_lower(member)); });
+  for_each_list_member(combined, [&](std::string_view member) { members.push_back(plain_member(member)); });
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
   std::string out;
