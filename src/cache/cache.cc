@@ -3,6 +3,8 @@
 #include <xxhash.h>
 
 #include "cache/stored_form.h"
+#include "http/conditional.h"
+#include "http/targeted.h"
 #include "http/uri.h"
 #include "http/vary.h"
 
@@ -155,10 +157,21 @@ static bool outdates(int status, const http::StoreQuestion& q, const Arrival& a)
 
 // An accelerator follows what its origin says to surrogates, in the place of what it says to all caches.
 static http::ResponseCacheControl control_of(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
+  if (a.accelerated && head.has(http::FieldId::cdn_cache_control))
+    if (auto control = http::targeted_cache_control(head, bytes)) return *control;
   if (a.accelerated && head.has(http::FieldId::surrogate_control))
     if (auto control = http::surrogate_cache_control(head, bytes, policy.surrogate)) return *control;
   return http::response_cache_control(head, bytes);
 }
+
+// RFC 9110 section 9.3.3: this answer to POST is what a GET would get.
+static bool names_target(const http::Head& head, const char* bytes, const Arrival& a) {
+  if (head.status() != 200 || head.occurrences(http::FieldId::content_location) != 1) return false;
+  auto named = http::resolve_reference(a.url, head.value(http::FieldId::content_location, bytes));
+  return named && *named == a.url;
+}
+
+static bool keeps_cookies(const Policy& policy) { return policy.settings.stored_set_cookie == StoredCookies::keep; }
 
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
   http::ResponseCacheControl control = control_of(head, bytes, a, policy);
@@ -170,11 +183,13 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
 
   http::StoreQuestion question;
   question.request_method = a.method;
-  question.request_has_authorization = a.request->has(http::FieldId::authorization);
+  question.request_has_authorization = a.authorized || a.request->has(http::FieldId::authorization);
   question.request_has_range = a.request->has(http::FieldId::range);
   question.request = http::request_cache_control(*a.request, a.request_bytes);
   question.negative_ttl = negative_ttl;
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
+  question.refuses_cookies = policy.settings.stored_set_cookie == StoredCookies::no_store;
+  question.content_location_is_target = a.method == http::Method::post && names_target(head, bytes, a);
   http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
   if (a.may_store && (policy.memory_enabled || disk_) && !purges_.purged_since(a.purges_seen, a.key)) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
   bool negative = negative_ttl > 0 && head.status() >= 400 && !lifetimes.explicit_lifetime;
@@ -193,7 +208,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   auto response = base::make_ref<Response>(a.key, body);
   response->url = a.url;
   response->method = a.method;
-  write_stored_head(head, bytes, a.length, response->head, response->first_only);
+  write_stored_head(head, bytes, a.length, Apart(control, rule, keeps_cookies(policy)), response->head, response->first_only);
   index_head(*response);
   response->by_http10 = head.minor_version() == 0;
   response->content_length = a.length;
@@ -229,19 +244,30 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   return response;
 }
 
+// May it stay, with what a 304 has changed? A new Vary makes another variant of it, which only a whole answer can be.
+static bool stays(const http::Head& head, const char* bytes, const http::ResponseCacheControl& control, const Response& old, const Response& fresh) {
+  if ((control.no_store && !control.must_understand && !fresh.rule.ignore_no_store) || (control.private_ && !fresh.rule.ignore_private)) return false;
+  auto vary = http::vary_names(head, bytes);
+  return vary && *vary == old.vary_names;
+}
+
 ResponseRef Cache::freshen(const Response& old, const http::Head& update, const char* bytes, const Arrival& a, const Policy& policy) {
   auto fresh = base::make_ref<Response>(old.key, old.body);
   fresh->url = old.url;
-  fresh->head = freshened_head(old.head, update, bytes);
+  fresh->rule = policy.refresh_patterns.match(a.url);
+  const http::ResponseCacheControl news = control_of(update, bytes, a, policy);
+  fresh->head = freshened_head(old.head, update, bytes, Apart(news, fresh->rule, keeps_cookies(policy)));
   index_head(*fresh);
   std::string text = fresh->head;   // and the age of the 304, which is not stored but counts (RFC 9111 section 4.2.3)
   if (update.has(http::FieldId::age)) text.append("Age: ").append(update.value(http::FieldId::age, bytes)).append("\r\n");
   text += "\r\n";
   http::Head head;
+  bool keep = false;
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
     http::ResponseCacheControl control = control_of(head, text.data(), a, policy);
-    fresh->rule = policy.refresh_patterns.match(a.url);
+    keep = stays(head, text.data(), control, old, *fresh);
     fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
+    http::apply_negative_ttl(fresh->lifetimes, old.status, policy.settings.negative_ttl.count() / 1000);
   }
   fresh->by_http10 = update.minor_version() == 0;
   fresh->content_length = old.content_length;
@@ -251,9 +277,27 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->disk_id = old.disk_id;
   // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  fresh->stored = memory_.replace(fresh, [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; });
+  auto same_body = [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; };
+  if (!keep) {
+    memory_.erase_if(old.key, same_body);
+    if (disk_ && old.disk_id) disk_->erase(old.key, old.disk_id);
+    return fresh;
+  }
+  fresh->stored = memory_.replace(fresh, same_body);
   if (disk_ && fresh->disk_id && disk_->rehead(old.key, fresh->disk_id, stored_form(*fresh))) fresh->stored = true;
   return fresh;
+}
+
+void Cache::compare(const Response& known, const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
+  if (known.status != 200 || head.status() != 200 || !a.may_store || a.authorized || a.request->has(http::FieldId::range)) return;
+  const http::StoredValidators validators{known.etag, known.last_modified, known.status, known.lifetimes.date};
+  const std::string length = known.content_length == store::kUnknownLength ? std::string() : std::to_string(known.content_length);
+  if (http::describes(head, bytes, validators, length)) {
+    freshen(known, head, bytes, a, policy);
+    return;
+  }
+  memory_.erase_if(known.key, [&](const store::Object& o) { return static_cast<const Response&>(o).body == known.body; });
+  if (disk_ && known.disk_id) disk_->erase(known.key, known.disk_id);
 }
 
 // The disk alone follows it now. A reply of unknown length is chunked, and cannot be sent from files.
@@ -281,18 +325,23 @@ void Cache::outgrown(Response& response, const Policy& policy) {
   if (response.body->length() > policy.max_object) drop(response);
 }
 
-unsigned Cache::invalidate(const http::Head& response, const char* bytes, const Arrival& a) {
+unsigned Cache::invalidate(const http::Head& response, const char* bytes, Arrival& a) {
   using http::Method;
   // What we do not know may change anything, so it counts as unsafe.
   bool safe = a.method == Method::get || a.method == Method::head || a.method == Method::options || a.method == Method::trace;
   if (safe || response.status() < 200 || response.status() >= 400) return 0;
+  const uint64_t before = purges_.now();
+  const bool purged = purges_.purged_since(a.purges_seen, a.key);
+  uint64_t own = 1;
   unsigned gone = purge(a.url);
   for (http::FieldId id : {http::FieldId::location, http::FieldId::content_location}) {
     if (!response.has(id)) continue;
     // Another origin's objects are not this one's to remove: it would be a way to empty the cache.
     auto named = http::resolve_reference(a.url, response.value(id, bytes));
-    if (named && *named != a.url && http::same_origin(a.url, *named)) gone += purge(*named);
+    if (named && *named != a.url && http::same_origin(a.url, *named)) gone += purge(*named), ++own;
   }
+  // Our own purges are not against the answer that causes them.
+  if (const uint64_t now = purges_.now(); !purged && now == before + own) a.purges_seen = now;
   return gone;
 }
 

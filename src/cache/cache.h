@@ -91,7 +91,8 @@ struct Arrival {
   const char* request_bytes;
   http::Method method;
   base::WallSeconds request_time, response_time;
-  bool accelerated = false;            // it came through an accelerator's port: Surrogate-Control is for us
+  bool accelerated = false;            // it came through an accelerator's port: CDN-Cache-Control and Surrogate-Control are for us
+  bool authorized = false;             // credentials for the origin went with it, from wherever (RFC 9111 section 3.5)
   bool may_store = true;               // `cache` and `store_miss` rules, proxy-only peers, methods
   uint64_t length = store::kUnknownLength;
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
@@ -120,8 +121,10 @@ class Cache {
                     std::function<void(OnDisk)> later);
   // Makes the Response of a received head; stores it when the rules allow.
   ResponseRef admit(const http::Head&, const char* bytes, const Arrival&, const Policy&);
-  // A 304 for `old`: a new head over the same body takes its place.
+  // A 304 for `old`: a new head over the same body takes its place, or none where it may not be stored any more.
   ResponseRef freshen(const Response& old, const http::Head& not_modified, const char* bytes, const Arrival&, const Policy&);
+  // A 200 to HEAD tells of `known`, which is stored: its head is renewed, or it is gone (RFC 9111 section 4.3.5).
+  void compare(const Response& known, const http::Head&, const char* bytes, const Arrival&, const Policy&);
   // The body of a stored response holds more memory now.
   void grown(const Response& response) { memory_.recharge(response); }
   // The body of a response has ended. If it is stored: it is counted, or removed when it failed.
@@ -131,8 +134,8 @@ class Cache {
   // Its growing body is larger than memory keeps; the disk may still follow it.
   void outgrown(Response&, const Policy&);
   // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, and what Location and
-  // Content-Location name on the same origin. How many objects went.
-  unsigned invalidate(const http::Head& response, const char* bytes, const Arrival&);
+  // Content-Location name on the same origin. How many objects went. Before admit(): what the request itself brought stays.
+  unsigned invalidate(const http::Head& response, const char* bytes, Arrival&);
   // All variants; how many there were in memory. `done`, if given, hears how many there were in all when the disk will not
   // bring them back, on any thread, perhaps before this returns.
   unsigned purge(std::string_view canonical_url, std::function<void(unsigned)> done = {});

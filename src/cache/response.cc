@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 #include "http/hop_by_hop.h"
@@ -23,18 +25,39 @@ void append_line(std::string& out, std::string_view name, std::string_view value
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
-// What must not be handed to a second client, or is made anew for each.
-bool belongs_to_first_client(FieldId id) { return id == FieldId::set_cookie || id == FieldId::age; }
-
 bool dropped(FieldId id) {
   return http::is_hop_by_hop(id) || id == FieldId::content_length || id == FieldId::proxy_authenticate ||
          id == FieldId::proxy_authentication_info;
 }
 
+// What these say concerns the stored bytes or their use, and holds for every client.
+bool describes_what_is_stored(FieldId id) {
+  switch (id) {
+    case FieldId::cache_control: case FieldId::cdn_cache_control: case FieldId::surrogate_control: case FieldId::date: case FieldId::expires:
+    case FieldId::vary: case FieldId::content_encoding: case FieldId::content_range:
+      return true;
+    default: return false;
+  }
+}
+
+bool names(const std::vector<std::string_view>* list, std::string_view name) {
+  return list && std::any_of(list->begin(), list->end(), [name](std::string_view n) { return base::iequals(n, name); });
+}
 
 }  // namespace
 
-void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, std::string& stored, std::string& first_only) {
+Apart::Apart(const http::ResponseCacheControl& control, const http::RefreshRule& rule, bool keeps_cookies) : keeps_cookies_(keeps_cookies) {
+  if (!control.no_cache_fields.empty()) no_cache_ = &control.no_cache_fields;
+  if (!control.private_fields.empty() && !rule.ignore_private) private_ = &control.private_fields;
+}
+
+bool Apart::operator()(FieldId id, std::string_view name) const {
+  if (id == FieldId::set_cookie && !keeps_cookies_) return true;
+  if (!no_cache_ && !private_) return false;
+  return !describes_what_is_stored(id) && (names(no_cache_, name) || names(private_, name));
+}
+
+void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, const Apart& apart, std::string& stored, std::string& first_only) {
   http::ConnectionOptions options(head, bytes);
   stored.reserve(head.size() + 64);
   const int status = head.status();
@@ -42,20 +65,22 @@ void write_stored_head(const http::Head& head, const char* bytes, uint64_t lengt
   stored.assign("HTTP/1.1 ").append(digits, sizeof digits).append(head.reason().in(bytes)).append("\r\n");
   for (const http::Field& field : head) {
     if (dropped(field.id) || options.nominated(field, bytes)) continue;
-    append_line(belongs_to_first_client(field.id) ? first_only : stored, field.name.in(bytes), field.value.in(bytes));
+    const std::string_view name = field.name.in(bytes);
+    // Age is made anew for each.
+    append_line(field.id == FieldId::age || apart(field.id, name) ? first_only : stored, name, field.value.in(bytes));
   }
   if (length != store::kUnknownLength) append_line(stored, "Content-Length", fmt::to_string(length));
 }
 
-std::string freshened_head(const std::string& stored, const http::Head& update, const char* bytes) {
+std::string freshened_head(const std::string& stored, const http::Head& update, const char* bytes, const Apart& apart) {
   http::ConnectionOptions options(update, bytes);
   auto updates = [&](const http::Field& f) {
     switch (f.id) {
-      case FieldId::content_length: case FieldId::content_encoding: case FieldId::content_range: case FieldId::content_type:
-      case FieldId::transfer_encoding: case FieldId::age: case FieldId::set_cookie:
+      case FieldId::content_length: case FieldId::content_encoding: case FieldId::content_range: case FieldId::transfer_encoding:
+      case FieldId::age:
         return false;
       default:
-        return !dropped(f.id) && !options.nominated(f, bytes);
+        return !dropped(f.id) && !options.nominated(f, bytes) && !apart(f.id, f.name.in(bytes));
     }
   };
   http::Head old;
@@ -68,7 +93,7 @@ std::string freshened_head(const std::string& stored, const http::Head& update, 
   };
   std::string head = text.substr(0, text.find("\r\n") + 2);
   for (const http::Field& f : old)
-    if (!replaced(f)) append_line(head, f.name.in(text.data()), f.value.in(text.data()));
+    if (!replaced(f) && !apart(f.id, f.name.in(text.data()))) append_line(head, f.name.in(text.data()), f.value.in(text.data()));
   for (const http::Field& u : update)
     if (updates(u)) append_line(head, u.name.in(bytes), u.value.in(bytes));
   return head;

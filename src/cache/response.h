@@ -24,7 +24,7 @@ struct Response final : store::Object {
   // "HTTP/1.1 200 OK\r\n" and the end-to-end field lines, each with CRLF, without the empty line, Age, Set-Cookie and
   // what the connection named. Views below lie in it.
   std::string head;
-  std::string first_only;       // field lines for the client whose request fetched it: Set-Cookie, Age as received
+  std::string first_only;       // field lines for the client whose request fetched it: Age as received, what is kept apart
   int status = 0;
   http::Method method = http::Method::get;   // whose answer it is
   bool by_http10 = false;       // the message came as HTTP/1.0: Via says so
@@ -43,13 +43,27 @@ struct Response final : store::Object {
   http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored
 };
 
+// Which fields a stored head does without: Set-Cookie, unless cookies are kept, and those that no-cache="..." and
+// private="..." name (RFC 9111 sections 5.2.2.4 and 5.2.2.7), but for the ones that say what the stored bytes are.
+class Apart {
+ public:
+  explicit Apart(bool keeps_cookies = false) : keeps_cookies_(keeps_cookies) {}
+  // The control must outlive this.
+  Apart(const http::ResponseCacheControl& control, const http::RefreshRule& rule, bool keeps_cookies);
+  bool operator()(http::FieldId id, std::string_view name) const;
+
+ private:
+  const std::vector<std::string_view>*no_cache_ = nullptr, *private_ = nullptr;
+  bool keeps_cookies_;
+};
+
 // Rewrites a received head: keeps the status line (as HTTP/1.1) and the end-to-end fields, in order.
-// `first_only` receives Set-Cookie and Age. Content-Length is kept as one canonical line when `length` is known.
-void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, std::string& stored, std::string& first_only);
+// `first_only` receives Age and what is kept apart. Content-Length is kept as one canonical line when `length` is known.
+void write_stored_head(const http::Head& head, const char* bytes, uint64_t length, const Apart& apart, std::string& stored, std::string& first_only);
 
 // The head of `stored` with the fields of a 304 in place of its own (RFC 9111 section 3.2: all but Content-Length,
-// Content-Encoding, Content-Type and Content-Range).
-std::string freshened_head(const std::string& stored, const http::Head& not_modified, const char* bytes);
+// Content-Encoding and Content-Range).
+std::string freshened_head(const std::string& stored, const http::Head& not_modified, const char* bytes, const Apart& apart);
 
 // Fills the views and flags that derive from `response.head`.
 void index_head(Response& response);

@@ -92,6 +92,9 @@ constexpr Directive ignore_ims_on_miss() {
   return d;
 }
 
+constexpr Choice<StoredCookies> kStoredCookies[] = {
+    {"strip", StoredCookies::strip}, {"keep", StoredCookies::keep}, {"no-store", StoredCookies::no_store}};
+
 constexpr Directive kDirectives[] = {
     custom("refresh_pattern", "[-i] regex min percent max [option ...]", "none",
            "How long a reply without a lifetime of its own stays fresh: between min and max minutes, as a percentage of its age when it arrived. "
@@ -115,6 +118,9 @@ constexpr Directive kDirectives[] = {
     custom("range_offset_limit", "size-units|none [[!]acl ...]", "none", "How far into an object a range may begin for the whole object to be fetched and stored; none = always, without a line never.",
            parse_range_offset_limit, dump_range_offset_limit, true, WordStyle::rule),
     flag<&Settings::vary_ignore_expire>("vary_ignore_expire", "off", "Ignore an Expires that equals Date on replies with Vary, as servers send it to clients they take for old ones."),
+    choice<&Settings::stored_set_cookie, kStoredCookies>("stored_set_cookie", "strip|keep|no-store", "strip",
+           "Set-Cookie on replies that may be stored. strip: only the client whose request fetched the reply gets it, hits are without (as Squid does). "
+           "keep: every hit carries it, so that clients share their cookies. no-store: such replies are not stored."),
     accepted("store_id_program storeurl_rewrite_program", "none", "objects are stored under their own URLs."),
     accepted("store_id_children storeurl_rewrite_children", "20 startup=0 idle=1 concurrency=0", "objects are stored under their own URLs."),
     accepted("store_id_access storeurl_rewrite_access", "none", "objects are stored under their own URLs."),

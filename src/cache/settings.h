@@ -30,6 +30,8 @@ struct RangeOffsetLimit {
 };
 
 enum class Collapse : unsigned char { off, on, accel };   // accel: on ports of an accelerator
+// What becomes of Set-Cookie where a reply is stored.
+enum class StoredCookies : uint8_t { strip, keep, no_store };
 
 struct Settings {
   using Statements = std::vector<config::Statement>;
@@ -39,6 +41,7 @@ struct Settings {
   bool offline_mode = false, reload_into_ims = false, refresh_all_ims = false;
   Collapse collapsed_forwarding = Collapse::accel;
   bool cache_miss_revalidate = true, vary_ignore_expire = false;
+  StoredCookies stored_set_cookie = StoredCookies::strip;
   std::vector<RangeOffsetLimit> range_offset_limit;
 };
 

@@ -35,12 +35,13 @@ void Transaction::reset() {
   bytes_ = nullptr;
   response_.reset();
   stale_.reset();
+  known_.reset();
   destinations_.clear();
   tunnel_destinations_.clear();
   next_tunnel_ = 0;
   tunnel_tries_ = 0;
   step_ = Step::idle;
-  close_ = malformed_ = collapsed_ = cacheable_request_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
+  close_ = malformed_ = collapsed_ = cacheable_request_ = keeps_post_ = no_collapse_ = in_run_ = aborted_ = timed_out_ = facts_filled_ = whole_for_range_ = false;
   flights_followed_ = 0;
   disk_asked_ = false;
   on_disk_ = {};

@@ -76,6 +76,7 @@ class Transaction final : server::FetchOwner {
   void tunnel_connected(server::ServerConnectionPtr);
   void tunnel_failed(server::FetchError, std::string detail, int system_error);
   void look_up();
+  void not_cached();
   cache::Question question();
   bool may_collapse() const;
   bool joins(const cache::ResponseRef&);
@@ -143,7 +144,7 @@ class Transaction final : server::FetchOwner {
   LookupOutcome outcome_ = LookupOutcome::none;
   store::Key key_;
   Step step_ = Step::idle;
-  bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, no_collapse_ = false;
+  bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, keeps_post_ = false, no_collapse_ = false;
   bool in_run_ = false, facts_filled_ = false, whole_for_range_ = false;
   unsigned flights_followed_ = 0;
   bool disk_asked_ = false;                        // by this lookup; what it gave is in on_disk_
@@ -159,6 +160,7 @@ class Transaction final : server::FetchOwner {
   std::shared_ptr<Transaction*> token_;            // nulled at the end; what waits elsewhere holds it
   cache::ResponseRef response_;                    // what is being sent
   cache::ResponseRef stale_;
+  cache::ResponseRef known_;   // for HEAD: what is stored
   // For the log
   log::ResultTag tag_ = log::ResultTag::none;
   server::FetchFacts fetch_facts_;

@@ -28,6 +28,10 @@ void Transaction::look_up() {
     outcome_ = method != Method::get && method != Method::head ? LookupOutcome::method
                : framing_.kind != http::BodyKind::none        ? LookupOutcome::request_body
                                                               : LookupOutcome::cache_rule;
+    if (control_.only_if_cached) return not_cached();
+    // Its answer may be kept for later GETs (RFC 9110 section 9.3.3).
+    keeps_post_ = method == Method::post && target_.kind == TargetKind::resource && policy.cache.check_fast(facts_, true).allowed;
+    if (keeps_post_) key_ = cache::key_of(target_.url);
     return begin_fetch({}, false);
   }
 
@@ -58,13 +62,11 @@ void Transaction::look_up() {
              : !found.response    ? found.other_variant ? LookupOutcome::other_variant : LookupOutcome::absent
              : control_.no_cache || control_.pragma_no_cache ? LookupOutcome::reload
                                   : LookupOutcome::stale;
-  if (control_.only_if_cached) {
-    tag_ = ResultTag::miss;
-    return error(ErrorId::only_if_cached_miss, 504);
-  }
+  if (control_.only_if_cached) return not_cached();
   // A reload asks for a new copy, not for a comparison, unless an administrator says so (Squid's reload-into-ims).
   bool reload = control_.no_cache || control_.pragma_no_cache;
   bool into_ims = policy.settings.reload_into_ims || (found.response && found.response->rule.reload_into_ims);
+  if (method == Method::head) known_ = found.response;
   if (found.response && reload && !into_ims) found.response.reset();
   whole_for_range_ = wants_whole_for_range();
   bool may_wait = may_collapse() && !no_collapse_ && method == Method::get && !reload && (!head.has(FieldId::range) || whole_for_range_) &&
@@ -87,6 +89,11 @@ void Transaction::look_up() {
 bool Transaction::may_collapse() const {
   const cache::Collapse when = snapshot_->policy->collapsed_forwarding;
   return when == cache::Collapse::on || (when == cache::Collapse::accel && connection_->port().config.mode == Port::Mode::accel);
+}
+
+void Transaction::not_cached() {
+  tag_ = ResultTag::miss;
+  error(ErrorId::only_if_cached_miss, 504);
 }
 
 // What memory does not keep whole has to be read from now on, or not at all.
@@ -187,6 +194,7 @@ void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
   if (!snapshot_->miss_access.empty() && !snapshot_->miss_access.check_fast(facts_, true).allowed) return refuse(ErrorId::forwarding_denied, 403);
   server::FetchRequest request = fetch_request(stale);
   request.leads_flight = leads;
+  request.known = std::exchange(known_, {});
   if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503);
   // To validate what is stored the range stays here; should a new whole come instead, it is answered from that.
   if (request.stale && head.has(FieldId::range)) whole_for_range_ = true;
@@ -211,9 +219,10 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.host_field = target_.host_field;
   r.key = key_;
   r.stale = std::move(stale);
-  r.may_store = cacheable_request_ && !control_.no_store &&
+  r.may_store = (cacheable_request_ || keeps_post_) && !control_.no_store &&
                 (snapshot_->policy->store_miss.empty() || snapshot_->policy->store_miss.check_fast(facts_, true).allowed);
   r.accelerated = port.mode == Port::Mode::accel;
+  r.ignores_cc = port.ignore_cc;
   r.always_finish = whole_for_range_ && snapshot_->policy->range_offset_limit(facts_) < 0;
   r.authorization = head.value(FieldId::authorization, bytes_);
   if (r.authorization.empty() && !target_.userinfo.empty())

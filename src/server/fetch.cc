@@ -247,21 +247,24 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
     upstream_.cache.settled(*response_);
   }
   land(cache::Landing::failed);
-  if (!delivered_ && request_.stale) {
-    // RFC 9111 4.2.4 and RFC 5861: an old answer beats none, where nothing forbids it.
-    http::FreshnessLimits limits;
-    limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
-    limits.offline = upstream_.cache.offline();
-    auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
-    if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
-      response_ = request_.stale;
-      source_ = Source::failed_old;
-      deliver();
-      return finish();
-    }
+  if (!delivered_ && request_.stale && may_serve_stale()) {
+    response_ = request_.stale;
+    source_ = Source::failed_old;
+    deliver();
+    return finish();
   }
   if (FetchOwner* owner = delivered_ ? nullptr : std::exchange(owner_, nullptr)) owner->fetch_failed(error, facts_);
   finish();
+}
+
+// RFC 9111 4.2.4 and RFC 5861: an old answer beats none, where nothing forbids it.
+bool Fetch::may_serve_stale() const {
+  http::FreshnessLimits limits;
+  limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
+  limits.offline = upstream_.cache.offline();
+  limits.ignore_client_reload = request_.ignores_cc;
+  auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
+  return http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds());
 }
 
 void Fetch::land(cache::Landing how) {

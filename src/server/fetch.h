@@ -52,8 +52,10 @@ struct FetchRequest {
   std::shared_ptr<RequestBody> body;          // null = none
   bool expect_continue = false;
   cache::ResponseRef stale;                   // being validated
+  cache::ResponseRef known;                   // for HEAD: what is stored, for comparison with what comes
   bool may_store = true;
   bool accelerated = false;                   // by an accelerator's port
+  bool ignores_cc = false;                    // ignore-cc of its port
   bool leads_flight = false;
   bool always_finish = false;                 // what may be stored is fetched to its end, whoever leaves (range_offset_limit none)
   store::Key key;
@@ -63,6 +65,9 @@ struct FetchRequest {
   std::vector<OutgoingAddresses> outgoing;    // by destination; empty = any address of ours
   bool pool_for_nonretriable = false;         // server_pconn_for_nonretriable
 };
+
+// Does the origin see credentials of this client's (see login= of cache_peer)?
+bool sends_credentials(const FetchRequest&, const icp::PeerEntry*);
 
 // How a fetch went, for logs and decisions. Views live with the fetch.
 struct FetchFacts {
@@ -123,6 +128,9 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void read_some();
   bool process(std::string_view input);        // false: stop reading
   bool process_head(std::string_view& input);
+  bool concerns_us(const http::Head& not_modified, const char* bytes) const;
+  void ask_without_conditions();
+  bool may_serve_stale() const;
   bool reply_head(const http::Head&, std::string_view text, std::string_view rest);
   void switch_protocols(std::string_view early);
   bool process_body(std::string_view& input);

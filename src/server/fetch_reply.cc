@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "http/freshness.h"
+#include "http/conditional.h"
 #include "http/hop_by_hop.h"
 #include "server/fetch.h"
 
@@ -124,7 +124,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
       return false;
     }
     std::string lines, dropped;
-    cache::write_stored_head(head, bytes, store::kUnknownLength, lines, dropped);
+    cache::write_stored_head(head, bytes, store::kUnknownLength, cache::Apart(), lines, dropped);
     if (owner_) owner_->fetch_interim(status, lines + "\r\n");
     return connection_ != nullptr;
   }
@@ -141,6 +141,11 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     try_next();
     return false;
   }
+  if (status == 304 && !concerns_us(head, bytes)) {
+    release_connection(framing_.keep_alive && request_sent() && rest.empty());
+    ask_without_conditions();
+    return false;
+  }
   reply_begun_ = true;
   if (destination_.peer && framing_.keep_alive && request_.routing->settings.server_persistent_connections)
     destination_.peer->state->keepalives_granted.fetch_add(1, std::memory_order_relaxed);
@@ -150,6 +155,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   cache::Arrival arrival{request_.key, request_.url, &request_.original->head, request_.original->bytes.data(), request_.method,
                          request_time_, loop_.wall_seconds()};
   arrival.accelerated = request_.accelerated;
+  arrival.authorized = sends_credentials(request_, destination_.peer);
   arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
   arrival.purges_seen = purges_seen_;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
@@ -161,22 +167,17 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   if (stale && status == 304) {
     source_ = Source::unmodified;
     response_ = upstream_.cache.freshen(*request_.stale, head, bytes, arrival, *request_.policy);
-  } else if (stale && status >= 500 && source_ == Source::fresh) {
-    http::FreshnessLimits limits;
-    limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
-    limits.offline = upstream_.cache.offline();
-    auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
-    if (http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds())) {
-      source_ = Source::failed_old;
-      response_ = request_.stale;
-    }
+  } else if (stale && status >= 500 && source_ == Source::fresh && may_serve_stale()) {
+    source_ = Source::failed_old;
+    response_ = request_.stale;
   }
+  if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
   if (!response_) {
     response_ = upstream_.cache.admit(head, bytes, arrival, *request_.policy);
     response_->body->attach_writer(this);
     (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
   }
-  if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
+  if (request_.known && source_ == Source::fresh) upstream_.cache.compare(*request_.known, head, bytes, arrival, *request_.policy);
   // An old answer that stands in for a failure would only send the waiters into the same failure, one by one.
   // One that goes to the disk alone cannot be joined while it comes.
   land(response_->stored && response_->body->retained() && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
@@ -190,6 +191,26 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     body_done_ = true;
   }
   return true;
+}
+
+// Is a 304 about what we hold, or about what the client asked? One that selects another response, or that answers a
+// request without conditions, is nothing that anybody could use (RFC 9111 section 4.3.4).
+bool Fetch::concerns_us(const http::Head& head, const char* bytes) const {
+  if (const cache::Response* r = request_.stale.get()) return http::selects(head, bytes, {r->etag, r->last_modified, r->status, r->lifetimes.date});
+  const http::Head& asked = request_.original->head;
+  return !request_.validators.empty() && (asked.has(http::FieldId::if_none_match) || asked.has(http::FieldId::if_modified_since));
+}
+
+void Fetch::ask_without_conditions() {
+  if (!request_.stale || !may_retry()) {
+    loop_.counters().bad_replies.add();
+    return fail(FetchError::bad_reply, 0, "304 without a condition that it would answer");
+  }
+  request_.stale.reset();
+  request_.validators.clear();
+  loop_.counters().server_retries.add();
+  --facts_.attempts;
+  connect(icp::Destination(destination_));
 }
 
 // The connection belongs to the new protocol from here on, with what came behind the head.

@@ -48,6 +48,13 @@ void body_framing(std::string& out, const FetchRequest& r) {
 
 }  // namespace
 
+// A peer may pass on what it gets. login=user:pass is the proxy's own and the same for all.
+bool sends_credentials(const FetchRequest& r, const icp::PeerEntry* peer) {
+  if (!r.authorization.empty()) return true;
+  std::string_view login = peer ? std::string_view(peer->config.login) : std::string_view();
+  return !r.proxy_authorization.empty() && login == "PASS" && peer->config.originserver;
+}
+
 void Fetch::compose(const icp::Destination& d) {
   const FetchRequest& r = request_;
   output_.clear();
