@@ -29,6 +29,11 @@ BASE = {
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|runtime error:")
 
 
+def store():
+    """run.py --store."""
+    return os.environ.get("SCENARIO_STORE", "memory")
+
+
 def free_port():
     """A port below the kernel's ephemeral range that nobody listens on."""
     while True:
@@ -106,6 +111,10 @@ class Proxy:
         lines = [line.strip() for line in config.splitlines()]
         if not said & {"http_port", "https_port"}:
             lines.insert(0, f"http_port 127.0.0.1:{self.port} {self.port_options}".rstrip())
+        if store() != "memory" and "cache_dir" not in said:
+            lines.append(f"cache_dir ufs {self.lab.make_folder(self.name + '-store')} 100 16 256")
+            if store() == "disk" and "maximum_object_size_in_memory" not in said:
+                lines.append("maximum_object_size_in_memory 0 KB")
         lines += [text.format(folder=self.folder) for name, text in BASE.items() if name not in said]
         self.config = "\n".join(lines) + "\n"
         self.write("proxy.conf", self.config)
@@ -269,7 +278,10 @@ class Proxy:
 
     def ask(self, method, url, *fields, source=None, **more):
         with self.client(source=source) as c:
-            return c.request(method, url, *fields, **more)
+            answer = c.request(method, url, *fields, **more)
+        if store() != "memory":
+            time.sleep(0.1 * self.lab.patience)     # what is on its way to the disk arrives there
+        return answer
 
     def status(self, url, *fields, **more):
         """The status of one GET, or None where the connection fails."""

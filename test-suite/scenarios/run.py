@@ -46,6 +46,8 @@ def options():
     parser.add_argument("--skip", help="ids not to run")
     parser.add_argument("--group")
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--store", choices=("memory", "disk", "both"), default="memory",
+                        help="where proxies keep objects whose configuration has no cache_dir (disk: there alone)")
     parser.add_argument("--long", action="store_true", help="the long ones too")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on timeouts, for sanitizer builds")
     parser.add_argument("--strict", action="store_true", help="expected differences of a Squid count as failures")
@@ -237,6 +239,7 @@ def main():
     if wanted.self_test:
         import self_test
         return self_test.main(run_all, wanted)
+    os.environ["SCENARIO_STORE"] = wanted.store
     for name in MODULES:
         importlib.import_module(name)
     ids = [s.id for s in laboratory.SCENARIOS]
