@@ -1,5 +1,5 @@
 // sources: src/http/*.cc
-// The fields that are lists (Cache-Control, Range, Vary, entity tags): numbers stay in their bounds, ranges inside the
+// The fields that are lists (Cache-Control, CDN-Cache-Control, Range, Vary, entity tags): numbers stay in their bounds, ranges inside the
 // representation, and a verdict never grows with the client's strictness.
 #include <string>
 
@@ -8,6 +8,7 @@
 #include "http/freshness.h"
 #include "http/range.h"
 #include "http/surrogate.h"
+#include "http/targeted.h"
 #include "http/vary.h"
 #include "test-suite/fuzz/check.h"
 
@@ -35,6 +36,12 @@ void check_caching(const Head& request, const Head& response, const char* reques
     check_seconds(sc->max_age);
     check_seconds(sc->stale_while_revalidate);
     FUZZ_CHECK(sc->no_store || sc->max_age != kAbsent);
+  }
+  if (auto tc = targeted_cache_control(response, response_bytes)) {
+    for (int64_t s : {tc->max_age, tc->s_maxage, tc->stale_while_revalidate, tc->stale_if_error}) check_seconds(s);
+    FUZZ_CHECK(tc->targeted && !tc->has_invalid_max_age && tc->no_cache_fields.size() <= 64 && tc->private_fields.size() <= 64);
+    for (auto* list : {&tc->no_cache_fields, &tc->private_fields})
+      for (std::string_view name : *list) FUZZ_CHECK(name.data() >= response_bytes && name.data() + name.size() <= response_bytes + response.size());
   }
   for (int64_t later : {int64_t(0), int64_t(60), kDeltaMax}) {
     FreshnessVerdict strict = judge(l, rc, {}, {}, kNow + later), plain = judge(l, {}, {}, {}, kNow + later);
@@ -86,6 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_caching(request, response, request_text.data(), response_text.data());
   check_vary(request, response, request_text.data(), response_text.data());
   StoredValidators stored{response.value(FieldId::etag, response_text.data()), response.value(FieldId::last_modified, response_text.data())};
+  // A response is what its own head describes.
+  FUZZ_CHECK(selects(response, response_text.data(), stored));
   evaluate(request, request_text.data(), stored, kNow);
   if_range_holds(request, request_text.data(), stored, kNow);
   for (const Field& field : request) {
