@@ -11,6 +11,7 @@ namespace loligo::store {
 
 namespace {
 constexpr uint64_t kFirstChunk = 4096, kLargeChunk = 64 * 1024;
+constexpr uint64_t kFreeLag = Body::kMaxChunk + 4 * kLargeChunk;   // a record that is gathered, and some
 constexpr int64_t kStalledMs = 2000, kLaggingMs = 5000;
 }  // namespace
 
@@ -101,7 +102,10 @@ void Body::fail() {
 
 uint64_t Body::slowest(bool background_too) const {
   uint64_t least = kUnknownLength;
+  const bool followed = followed_locked();
   for (Reader* r : readers_) {
+    // Nobody makes history any more: what comes after it must stay until those who are behind have caught up.
+    if (r->behind() && !r->cut() && !followed) least = std::min(least, std::max(history_end_, first_offset_));
     bool in_memory = r->viewing_ || (!r->cut() && !r->behind());
     if (in_memory && (background_too || !r->background_)) least = std::min(least, r->holds_from_);
   }
@@ -125,9 +129,9 @@ uint64_t Body::fastest() const {
   return most;
 }
 
-// What a background reader may make us hold, in steps: beyond kHoldLimit its budget decides.
+// What a background reader may make us hold, in steps: beyond what every body may hold for it, its budget decides.
 bool Body::grant(Reader& r, uint64_t lag) {
-  uint64_t wanted = lag + kLargeChunk > kHoldLimit ? (lag + kLargeChunk - kHoldLimit + kMaxChunk - 1) / kMaxChunk * kMaxChunk : 0;
+  uint64_t wanted = lag > kFreeLag ? (lag - kFreeLag + kMaxChunk - 1) / kMaxChunk * kMaxChunk : 0;
   if (wanted > r.granted_ && !r.background_->take(wanted - r.granted_)) return false;
   if (wanted < r.granted_) r.background_->give(r.granted_ - wanted);
   r.granted_ = wanted;
@@ -186,8 +190,7 @@ uint64_t Body::room() {
 
 // What it has not read is history, or is held for the disk until it is.
 bool Body::let_fall_behind(Reader& r) {
-  bool followed = std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return r->background_ && !r->cut(); });
-  if (!r.by_file_ || !history_ || !followed) return false;
+  if (!r.by_file_ || !history_ || !followed_locked()) return false;
   r.behind_.store(true, std::memory_order_release);
   if (std::exchange(r.waiting_for_, kUnknownLength) != kUnknownLength) r.woken();
   return true;
@@ -206,11 +209,16 @@ bool Body::catch_up(Reader* reader, uint64_t offset) {
   reader->behind_.store(false, std::memory_order_release);
   reader->offset_ = reader->holds_from_ = offset;
   reader->lagging_since_ms_ = 0;
+  if (writer_waits_ && room_locked() > 0) wake_writer();
   return true;
 }
 
 bool Body::followed() const {
   std::lock_guard lock(mutex_);
+  return followed_locked();
+}
+
+bool Body::followed_locked() const {
   return std::any_of(readers_.begin(), readers_.end(), [](Reader* r) { return r->background_ && !r->cut(); });
 }
 
@@ -233,7 +241,7 @@ unsigned Body::cut_laggards(int64_t now_ms) {
   uint64_t lead = fastest(), length = length_.load(std::memory_order_relaxed);
   unsigned cut = 0;
   for (Reader* r : readers_) {
-    bool holds_back = !r->cut() && !r->behind() && !(r->background_ && led_locked()) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
+    bool holds_back = !r->cut() && !(r->behind() && followed_locked()) && !(r->background_ && led_locked()) && r->offset_ < lead && length - r->offset_ + kLargeChunk >= kHoldLimit;
     if (!holds_back) { r->lagging_since_ms_ = 0; continue; }
     if (r->lagging_since_ms_ == 0) r->lagging_since_ms_ = now_ms;
     if (now_ms - r->moved_ms_ < kStalledMs && now_ms - r->lagging_since_ms_ < kLaggingMs) continue;

@@ -185,6 +185,7 @@ class Body final : public base::RefCounted {
   bool wanted_locked() const;
   bool leads(const Reader& r) const { return !r.background_ && !r.cut() && !r.behind(); }
   bool led_locked() const;
+  bool followed_locked() const;
   bool let_fall_behind(Reader&);
   void start_over(Reader&, uint64_t offset, int64_t now_ms);
   bool grant(Reader&, uint64_t lag);

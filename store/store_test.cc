@@ -270,15 +270,15 @@ BOOST_AUTO_TEST_CASE(a_background_reader_holds_nobody_up_and_is_nobody_who_wants
     BOOST_TEST(body->length() >= to);
   };
   body->advance(&client, body->length(), 0);
-  go_on(10 << 20);
+  go_on(8 << 20);
   BOOST_TEST(!disk.cut());
   BOOST_TEST(budget.used() > 4u << 20);
   BOOST_TEST(budget.used() <= 8u << 20);
-  body->advance(&disk, 9 << 20, 0);
+  body->advance(&disk, 7 << 20, 0);
   BOOST_TEST(budget.used() == 0u);
   BOOST_TEST(body->memory() <= (1 << 20) + 128 * 1024);
   BOOST_TEST(budget.take(4 << 20));   // others hold something
-  go_on(16 << 20);
+  go_on(11 << 20);
   BOOST_TEST(!disk.cut());
   go_on(32 << 20);
   BOOST_TEST(disk.cut());

@@ -202,7 +202,12 @@ Connection::Pumped Connection::pump_file(Outgoing& o, store::BodySource& source,
   bytes_sent_ += w.bytes;
   total_out_ += w.bytes;
   turn += w.bytes;
-  (o.text_pending() ? o.text_sent : o.next) += w.bytes;
+  if (o.text_pending()) {
+    o.text_sent += w.bytes;
+  } else {
+    o.next += w.bytes;
+    if (o.attached) o.response->body->advance(reader_.get(), o.next, worker_.loop.now_ms());
+  }
   return Pumped::on;
 }
 

@@ -91,8 +91,9 @@ void Core::stop() {
   room_.notify_all();
 }
 
-void Core::look_for_room() {
+void Core::look_for_room(uint64_t bytes) {
   std::lock_guard lock(mutex_);
+  if (bytes) wanted.store(bytes, std::memory_order_relaxed);
   look_ = true;
   room_.notify_all();
 }

@@ -100,8 +100,10 @@ struct Core : std::enable_shared_from_this<Core> {
   void load_key(const Key&);
   // The same before the key is changed: from now on the table says all there is of it.
   void take_key(const Key&);
-  // The reclaiming thread looks now whether there is room.
-  void look_for_room();
+  // The reclaiming thread looks now whether there is room, for so much more.
+  void look_for_room(uint64_t bytes = 0);
+  bool has_room(uint64_t bytes) const { return used() + bytes + segment_bytes() <= room.load(std::memory_order_relaxed); }
+  std::atomic<uint64_t> wanted{0};   // by somebody who waits for it
   bool wait_to_look(int64_t most_ms);   // false: stopping
   // A body that is being sent turned out to be damaged: its object goes. Nothing once the directory is closed.
   void found_damaged(const Key&, uint64_t id);

@@ -30,6 +30,7 @@ struct Disk::Rooms {
     return n < directories.size() ? directories[n].get() : nullptr;
   }
   size_t choose(const Key&, uint64_t length);   // no directory: their number
+  bool find(const Key&, uint64_t memory_limit, const Match&, bool no_wait, Found& best);
 
   // Ids are microseconds since 1970, or the next number: they grow over restarts, and the newest is the greatest.
   std::atomic<uint64_t> last_id{0};
@@ -65,59 +66,64 @@ bool Disk::may_have(const Key& key) const {
   return false;
 }
 
-bool Disk::find(const Key& key, uint64_t memory_limit, Match match, Found& now, Done later) {
-  disk::Tally& tally = rooms_->shared->tally;
-  tally.add(&Counters::finds);
-  now = {};
+// A key's variants may lie in several directories, and an old object may have come back with its directory: of those that
+// match the newest counts, and the others go. False: somebody must wait for a disk.
+bool Disk::Rooms::find(const Key& key, uint64_t memory_limit, const Match& match, bool no_wait, Found& best) {
+  best = {};
   bool other_variant = false;
-  for (size_t n = 0; n < rooms_->directories.size(); ++n) {
-    Directory& d = *rooms_->directories[n];
+  auto drop = [&](uint64_t id) { of(id)->writer().erase(key, inner_id(id)); };
+  for (size_t n = 0; n < directories.size(); ++n) {
+    Directory& d = *directories[n];
     if (!d.finder().may_have(key)) continue;
-    if (d.finder().find(key, memory_limit, match, true, now) == Finder::Answer::again) {
-      // This directory and those behind it are asked on a thread that may wait.
-      auto done = std::make_shared<Done>(std::move(later));
-      std::function<void()> job = [this, n, key, memory_limit, match = std::move(match), done, other_variant] {
-        Found found;
-        bool other = other_variant;
-        for (size_t i = n; i < rooms_->directories.size() && !found; ++i) {
-          Directory& d = *rooms_->directories[i];
-          if (!d.finder().may_have(key)) continue;
-          rooms_->shared->tally.add(&Counters::pool_reads);
-          d.finder().find(key, memory_limit, match, false, found);
-          if (found) found.id |= uint64_t(i) << kDirectoryShift;
-          other |= found.other_variant;
-        }
-        found.other_variant = other && !found;
-        if (found) rooms_->shared->tally.add(&Counters::found);
-        (*done)(std::move(found));
-      };
-      if (d.pool().post(job)) return false;
-      now = {};   // too many wait already
-      return true;
+    Found found;
+    if (!no_wait) shared->tally.add(&Counters::pool_reads);
+    if (d.finder().find(key, memory_limit, match, no_wait, found) == Finder::Answer::again) return false;
+    other_variant |= found.other_variant;
+    if (!found) continue;
+    found.id |= uint64_t(n) << kDirectoryShift;
+    if (best && inner_id(best.id) > inner_id(found.id)) {
+      drop(found.id);
+      continue;
     }
-    if (now) {
-      now.id |= uint64_t(n) << kDirectoryShift;
-      tally.add(&Counters::found);
-      tally.add(&Counters::found_now);
-      return true;
-    }
-    other_variant |= now.other_variant;
+    if (best) drop(best.id);
+    best = std::move(found);
   }
-  now.other_variant = other_variant;
+  best.other_variant = other_variant && !best;
+  if (best) shared->tally.add(&Counters::found);
+  return true;
+}
+
+bool Disk::find(const Key& key, uint64_t memory_limit, Match match, Found& now, Done later) {
+  rooms_->shared->tally.add(&Counters::finds);
+  if (rooms_->find(key, memory_limit, match, true, now)) {
+    if (now) rooms_->shared->tally.add(&Counters::found_now);
+    return true;
+  }
+  auto done = std::make_shared<Done>(std::move(later));
+  std::function<void()> job = [this, key, memory_limit, match = std::move(match), done] {
+    Found found;
+    rooms_->find(key, memory_limit, match, false, found);
+    (*done)(std::move(found));
+  };
+  now = {};
+  for (auto& d : rooms_->directories)
+    if (d->finder().may_have(key)) return !d->pool().post(job);   // refused: too many wait already
   return true;
 }
 
 // ---- storing -------------------------------------------------------------------
 
-// Where the key is already; else by the configured rule.
+// Where the key is already; else by the configured rule. What may become of any length goes where most lengths may.
 size_t Disk::Rooms::choose(const Key& key, uint64_t length) {
   size_t none = directories.size(), best = none;
   for (size_t i = 0; i < directories.size(); ++i) {
     if (!directories[i]->takes(length)) continue;
     if (directories.size() == 1 || directories[i]->core().table.contains(key)) return i;
-    if (best == none || directories[i]->load() < directories[best]->load()) best = i;
+    auto longest = [&](size_t n) { return directories[n]->core().options.max_object; };
+    bool longer = length == kUnknownLength && best != none && longest(i) != longest(best);
+    if (best == none || (longer ? longest(i) > longest(best) : directories[i]->load() < directories[best]->load())) best = i;
   }
-  if (!shared->options.round_robin) return best;
+  if (!shared->options.round_robin || length == kUnknownLength) return best;
   unsigned from = next.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < directories.size(); ++i)
     if (size_t n = (from + i) % directories.size(); directories[n]->takes(length)) return n;
@@ -131,12 +137,9 @@ uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Re
   Directory* chosen = n < rooms_->directories.size() ? rooms_->directories[n].get() : nullptr;
   if (!chosen) rooms_->shared->tally.add(&Counters::not_stored_limits);
   bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected);
-  // A key lives in one directory.
-  for (auto& d : rooms_->directories) {
-    if (d.get() == chosen) continue;
-    if (!taken) d->writer().erase_replaced(key, variant);
-    else if (d->finder().may_have(key) || d->writer().has_pending(key)) d->writer().erase(key, std::function<void(unsigned)>());
-  }
+  // A variant lives in one directory.
+  for (auto& d : rooms_->directories)
+    if (d.get() != chosen && (!taken || d->finder().may_have(key) || d->writer().has_pending(key))) d->writer().erase_replaced(key, variant);
   return taken ? id | uint64_t(n) << kDirectoryShift : 0;
 }
 

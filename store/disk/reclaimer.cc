@@ -12,8 +12,10 @@ void Reclaimer::join() {
 
 void Reclaimer::run() {
   if (!core_.wait_for(Core::Stage::loaded)) return;
-  while (core_.wait_to_look(kLookMs))
+  while (core_.wait_to_look(kLookMs)) {
     while (!core_.stopping() && must_reclaim()) reclaim(core_.segments.oldest());
+    core_.wanted.store(0, std::memory_order_relaxed);
+  }
 }
 
 // The segment that is written to stays, whatever happens.
@@ -24,7 +26,7 @@ bool Reclaimer::must_reclaim() const {
   // Room for what comes while a segment is being reclaimed: two segments, or what the marks say.
   uint64_t high = std::min(core_.options.capacity / 100 * std::min(core_.all.high_percent, 100u), room - std::min(room / 4, 2 * core_.segment_bytes()));
   if (core_.full_at.load(std::memory_order_relaxed)) high = std::min(high, core_.full_at.load(std::memory_order_relaxed));
-  return used > high;
+  return used > high || !core_.has_room(core_.wanted.load(std::memory_order_relaxed));
 }
 
 void Reclaimer::reclaim(const base::Ref<Segment>& segment) {
@@ -37,7 +39,8 @@ void Reclaimer::reclaim(const base::Ref<Segment>& segment) {
   // What was carried must be safe before its origin goes; and segments must go in order, so that no removal is lost
   // before what it removed.
   if (carried || !bans.empty()) syncer_.sync_now();
-  if (core_.segments.remove(segment->number) == 0) core_.tally.add(&Disk::Counters::segments_reclaimed);
+  if (int error = core_.segments.remove(segment->number)) core_.health.write_error(error);
+  else core_.tally.add(&Disk::Counters::segments_reclaimed);
   writer_.room_made();
   if (int error = core_.files.sync_directory(core_.options.path)) core_.health.write_error(error);
 }

@@ -23,10 +23,11 @@ void Writer::stop() {
     pending_.clear();
   }
   for (auto& pending : rest) pending->body->detach(pending.get());
-  std::deque<Operation> queue;
+  std::deque<Operation> queue = std::exchange(backlog_, {});
   {
     std::lock_guard lock(queue_mutex_);
-    queue.swap(queue_);
+    for (Operation& o : queue_) queue.push_back(std::move(o));
+    queue_.clear();
   }
   for (Operation& o : queue) {
     not_durable(o);
@@ -71,6 +72,7 @@ bool Writer::rehead(const Key& key, uint64_t id, std::string head) {
 
 bool Writer::erase(const Key& key, std::function<void(unsigned)> durable) {
   Operation o{Operation::Kind::erase_key, key};
+  o.until_ms = now_ms() + kEraseMs;
   std::vector<Entry> gone;
   {
     std::lock_guard lock(pending_mutex_);
@@ -150,7 +152,7 @@ void Writer::run() {
     std::deque<Operation> todo;
     {
       std::unique_lock lock(queue_mutex_);
-      wake_.wait_for(lock, std::chrono::milliseconds(kTickMs), [&] { return stop_ || room_made_ || !queue_.empty(); });
+      if (backlog_.empty()) wake_.wait_for(lock, std::chrono::milliseconds(kTickMs), [&] { return stop_ || room_made_ || !queue_.empty(); });
       todo.swap(queue_);
       room_made_ = false;
       if (stop_ && give_up_at == INT64_MAX) give_up_at = now_ms() + kStopMs;
@@ -160,11 +162,19 @@ void Writer::run() {
       unwritten_.clear();
       for (auto& o : again) write_erase(std::move(o));
     }
-    bool ending = todo.empty() && give_up_at != INT64_MAX;
-    // First what makes room or waits for it: carried records stand in the queue behind objects that wait for them.
-    for (Operation& o : todo) if (o.kind == Operation::Kind::carry) work(o);
+    bool ending = todo.empty() && backlog_.empty() && give_up_at != INT64_MAX;
+    // First what makes room, and removals: somebody waits for them, and of what stands before them in the queue nothing that
+    // they remove is written any more. Then what waits for room, then the others in their order, some at a time.
+    for (Operation& o : todo) {
+      if (o.kind == Operation::Kind::carry || o.kind == Operation::Kind::erase_key) work(o);
+      else backlog_.push_back(std::move(o));
+    }
     for (Operation& o : std::exchange(waiting_, {})) work(o);
-    for (Operation& o : todo) if (o.kind != Operation::Kind::carry) work(o);
+    for (int64_t until = now_ms() + kTurnMs; !backlog_.empty() && now_ms() < until;) {
+      Operation o = std::move(backlog_.front());
+      backlog_.pop_front();
+      work(o);
+    }
     flush();
     if (now_ms() >= next_look) {
       look_at_all_pending();
@@ -250,7 +260,7 @@ bool Writer::waits_for_room(Pending& p) {
   if (!p.waits_until_ms) {
     p.waits_until_ms = now_ms() + kRoomMs;
     flush();
-    core_.look_for_room();
+    core_.look_for_room(appender_.gathered() + bytes);
   }
   return now_ms() < p.waits_until_ms;
 }

@@ -31,7 +31,7 @@ struct Carried {
 
 class Writer final : private PendingOwner {
  public:
-  Writer(Core& core, Syncer& syncer, std::shared_ptr<ReadPool> pool) : core_(core), syncer_(syncer), pool_(std::move(pool)), appender_(core), queued_(core.all.queue_bytes) {}
+  Writer(Core& core, Syncer& syncer, std::shared_ptr<ReadPool> pool) : core_(core), syncer_(syncer), pool_(std::move(pool)), appender_(core), queued_(queue_bytes(core)) {}
   ~Writer() { stop(); }
   void start();
   void stop();      // writes what is ready, within a second or so
@@ -82,6 +82,8 @@ class Writer final : private PendingOwner {
     std::unique_ptr<Operation> operation;
   };
 
+  // In proportion to a small directory.
+  static uint64_t queue_bytes(const Core& core) { return std::min(core.all.queue_bytes, std::max<uint64_t>(core.options.capacity / 2, 4 << 20)); }
   void ready(Pending&) override;
   Budget& queue() override { return queued_; }
   void push(Operation);
@@ -120,8 +122,9 @@ class Writer final : private PendingOwner {
   void not_durable(Operation&);
   void changed(const Key& key, Variant variant) { names_.push_back({key, variant}); }
 
+  static constexpr uint64_t kUnknownCharge = 256 << 10;
   static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
-  static constexpr int64_t kTickMs = 100, kStopMs = 1000, kRoomMs = 2000, kEraseMs = 2500;
+  static constexpr int64_t kTickMs = 100, kTurnMs = 50, kStopMs = 1000, kRoomMs = 2000, kEraseMs = 2500;
 
   Core& core_;
   Syncer& syncer_;
@@ -140,6 +143,7 @@ class Writer final : private PendingOwner {
   // The thread's own.
   std::vector<Written> batch_;
   std::vector<Index::Name> names_;
+  std::deque<Operation> backlog_;   // taken from the queue, in its order
   std::deque<Operation> waiting_;   // whole objects, for room that is being made
   std::deque<std::unique_ptr<Operation>> unwritten_;   // removals that the disk did not take yet: they go first
   std::thread thread_;

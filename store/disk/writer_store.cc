@@ -31,7 +31,7 @@ bool Writer::within_limits(uint64_t length) const {
 
 // Reclaiming begins well before this, and has fallen behind when it is reached; what it carries over still fits.
 bool Writer::space_for(uint64_t bytes) const {
-  return core_.used() + bytes + core_.segment_bytes() <= core_.room.load(std::memory_order_relaxed);
+  return core_.has_room(bytes);
 }
 
 bool Writer::has_pending(const Key& key) const {
@@ -64,7 +64,9 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
   }
   PendingOwner& owner = *this;
   auto pending = base::make_ref<Pending>(owner, key, variant, id, std::move(head), std::move(body), expected);
-  if (!core_.health.may_write() || !charge(*pending, complete ? expected : 0) || !accept(key, variant, pending)) {
+  // What it will hold in memory until it is written. One that is followed holds what is not in an extent yet.
+  uint64_t bytes = expected == kUnknownLength ? kUnknownCharge : pending->body->retained() ? expected : std::min(expected, kMaxExtent);
+  if (!core_.health.may_write() || !charge(*pending, bytes) || !accept(key, variant, pending)) {
     queued_.give(pending->charged);
     core_.tally.add(&Disk::Counters::not_stored_busy);
     erase_replaced(key, variant);
@@ -149,7 +151,6 @@ void Writer::write_whole(Pending& p) {
     if (parts.size() > 4096) return give_up(p);
     parts.resize(parts.size() * 4);
   }
-  if (!p.charged && !charge(p, view.bytes)) return give_up(p);   // it grew while it waited; now it is known what it costs
   write_object(p, parts.data(), view.parts, view.bytes);
 }
 
@@ -191,7 +192,8 @@ void Writer::stream(Pending& p) {
     if (view.bytes) p.body->advance(&p, p.taken, now_ms(), p.taken - p.block_bytes);
     if (!within_limits(std::max(p.taken, core_.options.min_object))) return give_up(p);
     bool more = view.state == Body::State::filling || p.taken < p.body->length();
-    if (p.block_bytes == kMaxExtent && more && waits_for_room(p)) {
+    bool end = view.bytes == 0 && view.state == Body::State::complete;
+    if (((p.block_bytes == kMaxExtent && more) || end) && waits_for_room(p)) {
       Operation o{Operation::Kind::store, p.key};
       o.pending = base::Ref<Pending>(&p);
       waiting_.push_back(std::move(o));
@@ -200,7 +202,7 @@ void Writer::stream(Pending& p) {
     if (p.block_bytes == kMaxExtent && more && !write_extent(p)) return give_up(p);
     if (view.bytes) continue;
     if (view.state == Body::State::failed) return give_up(p);
-    if (view.state == Body::State::complete) return end_stream(p);
+    if (end) return end_stream(p);
     // Kept bodies wait for a good part of an extent; the others go on only as we take.
     uint64_t wake_at = p.body->retained() ? p.taken + std::min<uint64_t>(kMaxExtent - p.block_bytes, 256 << 10) - 1 : p.taken;
     if (p.body->wait(&p, wake_at)) return;

@@ -1,6 +1,7 @@
-/* Preloaded into a proxy: makes the files below a path slow, broken or full, as three files in the folder
+/* Preloaded into a proxy: makes the files below a path slow, broken or full, as files in the folder
  * $DISK_SHIM say. Each holds a path prefix and is looked at on every call:
  *   slow    reads take 50 ms longer (and are never answered at once: RWF_NOWAIT finds nothing)
+ *   slowwrite  writes take 100 ms longer
  *   eio     reads, writes and syncs fail with EIO
  *   enospc  writes fail with ENOSPC
  * Sockets and other files are left alone. */
@@ -52,14 +53,15 @@ static int under(const char* name, int fd) {
   return path_under(name, path);
 }
 static int fail(int code) { errno = code; return -1; }
-static void wait_a_little(void) {
-  struct timespec t = {0, 50 * 1000 * 1000};
+static void wait_a_little(int times) {
+  struct timespec t = {0, times * 50 * 1000 * 1000};
   nanosleep(&t, NULL);
 }
 
 #define REAL(name) static __typeof__(name)* real; if (!real) *(void**)&real = dlsym(RTLD_NEXT, #name)
-#define READING(fd) do { if (under("eio", fd)) return fail(EIO); if (under("slow", fd)) wait_a_little(); } while (0)
-#define WRITING(fd) do { if (under("eio", fd)) return fail(EIO); if (under("enospc", fd)) return fail(ENOSPC); } while (0)
+#define READING(fd) do { if (under("eio", fd)) return fail(EIO); if (under("slow", fd)) wait_a_little(1); } while (0)
+#define WRITING(fd) do { if (under("eio", fd)) return fail(EIO); if (under("enospc", fd)) return fail(ENOSPC); \
+  if (under("slowwrite", fd)) wait_a_little(2); } while (0)
 
 ssize_t read(int fd, void* p, size_t n) { REAL(read); READING(fd); return real(fd, p, n); }
 ssize_t pread(int fd, void* p, size_t n, off_t at) { REAL(pread); READING(fd); return real(fd, p, n, at); }
@@ -70,7 +72,7 @@ ssize_t preadv64(int fd, const struct iovec* v, int n, off64_t at) { REAL(preadv
 
 /* What does not wait finds nothing in the page cache of a slow disk. */
 #define READING2(fd, flags) do { if (under("eio", fd)) return fail(EIO); \
-  if (under("slow", fd)) { if ((flags) & RWF_NOWAIT) return fail(EAGAIN); wait_a_little(); } } while (0)
+  if (under("slow", fd)) { if ((flags) & RWF_NOWAIT) return fail(EAGAIN); wait_a_little(1); } } while (0)
 ssize_t preadv2(int fd, const struct iovec* v, int n, off_t at, int flags) { REAL(preadv2); READING2(fd, flags); return real(fd, v, n, at, flags); }
 ssize_t preadv64v2(int fd, const struct iovec* v, int n, off64_t at, int flags) { REAL(preadv64v2); READING2(fd, flags); return real(fd, v, n, at, flags); }
 

@@ -36,7 +36,7 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "access_log", "access_log_files",
            "manager_access", "manager_numbers", "manager_pages", "manager_objects",
            "access_rules", "configuration", "command_line", "directives", "directives_more", "directives_network",
-           "disk_hits", "disk_rules", "disk_faults", "disk_io", "store_log")
+           "disk_hits", "disk_rules", "disk_faults", "disk_io", "disk_pressure", "store_log")
 
 
 def options():
