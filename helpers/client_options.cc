@@ -21,6 +21,10 @@ const char kClientUsage[] =
     "URL is http://..., a path, mgr:PAGE or mgr:PAGE@PASSWORD, and stands last.\n"
     "For instance: loligoclient mgr:info\n"
     "\n"
+    "       loligoclient purge [options] [--soft] URL\n"
+    "       loligoclient purge [options] [--soft] --tag \"TAG ...\" | --regex EXPRESSION\n"
+    "Removes from the cache: a URL, what carries a tag, what matches; with --soft it is stale.\n"
+    "\n"
     "Connection:\n"
     "  -h, --host HOST      the proxy; localhost unless given\n"
     "  -p, --port PORT      its port; 3128 unless given\n"
@@ -143,7 +147,7 @@ bool apply(int option, const char* argument, ClientOptions& o) {
 
 }  // namespace
 
-ParsedOptions parse_client_options(int argc, const char* const* argv) {
+static ParsedOptions parse_request_options(int argc, const char* const* argv) {
   ParsedOptions parsed;
   ClientOptions& o = parsed.options;
   o.user_agent = "loligoclient/" PACKAGE_VERSION;
@@ -171,6 +175,41 @@ ParsedOptions parse_client_options(int argc, const char* const* argv) {
     if (!parsed.error.empty()) return parsed;
   }
   return parsed;
+}
+
+// "purge" as the first word: its own options become header lines, the others are as ever. What names no URL is asked
+// with one that no server has.
+static ParsedOptions parse_purge_options(int argc, const char* const* argv) {
+  ParsedOptions parsed;
+  std::vector<const char*> words{argv[0], "-m", "PURGE"};
+  std::string fields;
+  bool by_name = true;
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--soft") {
+      fields += "Soft-Purge: 1\r\n";
+    } else if (word == "--tag" || word == "--regex") {
+      const std::string_view value = i + 1 < argc ? argv[++i] : "";
+      if (value.empty() || value.find_first_of("\r\n") != value.npos) {
+        parsed.error = std::string(word) + " needs a value on one line";
+        return parsed;
+      }
+      fields.append(word == "--tag" ? "Surrogate-Key: " : "X-Ban-Url: ").append(value).append("\r\n");
+      by_name = false;
+    } else {
+      words.push_back(argv[i]);
+    }
+  }
+  const std::string_view last = words.back();
+  if (!by_name && !last.starts_with("http://") && !last.starts_with("https://")) words.push_back("http://purge.invalid/");
+  else if (words.size() == 3) words.push_back("-");   // no URL: refused as such
+  parsed = parse_request_options(int(words.size()), words.data());
+  parsed.options.extra_fields += fields;
+  return parsed;
+}
+
+ParsedOptions parse_client_options(int argc, const char* const* argv) {
+  return argc > 1 && std::string_view(argv[1]) == "purge" ? parse_purge_options(argc, argv) : parse_request_options(argc, argv);
 }
 
 }  // namespace loligo::helpers

@@ -53,6 +53,24 @@ BOOST_AUTO_TEST_CASE(every_option_reaches_its_field) {
   BOOST_TEST(o.ping_interval_seconds == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(purge_is_a_word_of_its_own) {
+  ParsedOptions p = parse({"purge", "-p", "81", "--soft", "http://x/a"});
+  BOOST_TEST(p.error == "");
+  BOOST_TEST(p.options.method == "PURGE");
+  BOOST_TEST(p.options.port == "81");
+  BOOST_TEST(p.options.url == "http://x/a");
+  BOOST_TEST(p.options.extra_fields == "Soft-Purge: 1\r\n");
+  p = parse({"purge", "--tag", "a b", "-p", "81"});
+  BOOST_TEST(p.error == "");
+  BOOST_TEST(p.options.extra_fields == "Surrogate-Key: a b\r\n");
+  BOOST_TEST(p.options.url == "http://purge.invalid/");
+  BOOST_TEST(parse({"purge", "--regex", "^http://x/"}).options.extra_fields == "X-Ban-Url: ^http://x/\r\n");
+  BOOST_TEST(parse({"purge", "--tag"}).error != "");
+  BOOST_TEST(parse({"purge", "--tag", "a\r\nX: y"}).error != "");
+  BOOST_TEST(parse({"purge", "--soft"}).error != "");
+  BOOST_TEST(parse({"purge"}).error != "");
+}
+
 BOOST_AUTO_TEST_CASE(trace_sets_the_method) {
   ClientOptions o = parse({"-t", "0", "http://x/"}).options;
   BOOST_TEST(o.method == "TRACE");

@@ -397,6 +397,17 @@ mgr::Sources ManagerRoom::sources() {
   s.pools = [this] { return pools(); };
   s.timers = [this] { return timers(); };
   s.objects = [&v](mgr::Objects which) { return object_rows(*v.cache_, which); };
+  s.bans = [&v] {
+    static constexpr std::string_view kKinds[] = {"url-regex", "tag", "url"};
+    std::vector<mgr::BanRow> rows;
+    const uint64_t objects = v.cache_->memory().totals().objects + (v.cache_->disk() ? v.cache_->disk()->objects() : 0);
+    for (const cache::BanRef& ban : v.cache_->bans().all()) {
+      // Before all have been asked, any of them may be among those it concerns.
+      const uint64_t held = ban->swept ? ban->held.load() : objects;
+      rows.push_back({ban->id, kKinds[unsigned(ban->what.kind)], ban->what.soft, ban->swept, ban->taken, held, ban->what.text});
+    }
+    return rows;
+  };
   s.descriptors = [this] { return descriptors(); };
   s.active_requests = [this] {
     std::vector<mgr::ActiveRequestRow> all;

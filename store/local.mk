@@ -1,7 +1,7 @@
 noinst_LIBRARIES += store/libstore.a
 store_libstore_a_SOURCES = store/settings.cc store/settings.h store/body.cc store/body.h store/policy.cc store/policy.h store/policy_adaptive.cc store/policy_adaptive.h store/object.h store/observer.h store/memory.cc store/memory.h \
   store/disk/disk.cc store/disk/disk.h store/disk/directory.cc store/disk/directory.h store/disk/core.cc store/disk/core.h \
-  store/disk/files.cc store/disk/files.h store/disk/format.cc store/disk/format.h store/disk/segment.cc store/disk/segment.h \
+  store/disk/files.cc store/disk/files.h store/disk/note.cc store/disk/note.h store/disk/format.cc store/disk/format.h store/disk/segment.cc store/disk/segment.h \
   store/disk/table.cc store/disk/table.h store/disk/index.cc store/disk/index.h store/disk/index_env.cc store/disk/index_env.h \
   store/disk/appender.cc store/disk/appender.h store/disk/pending.h store/disk/writer.cc store/disk/writer.h store/disk/writer_store.cc \
   store/disk/syncer.cc store/disk/syncer.h store/disk/record_reader.cc store/disk/record_reader.h store/disk/read_pool.cc store/disk/read_pool.h \
@@ -11,7 +11,7 @@ store_libstore_a_SOURCES = store/settings.cc store/settings.h store/body.cc stor
 check_PROGRAMS += store/store_test store/disk/disk_test store/disk/disk_fault_test store/disk/reclaimer_test store/disk/reporter_test store/disk/segment_test store/disk/table_test
 store_store_test_SOURCES = src/base/test_main.cc store/store_test.cc
 store_store_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
-store_disk_segment_test_SOURCES = src/base/test_main.cc store/disk/segment_test.cc store/disk/simulated_files.h
+store_disk_segment_test_SOURCES = src/base/test_main.cc store/disk/segment_test.cc store/disk/note_test.cc store/disk/simulated_files.h
 store_disk_segment_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)
 store_disk_table_test_SOURCES = src/base/test_main.cc store/disk/table_test.cc
 store_disk_table_test_LDADD = $(LIBS_STORE) $(UNIT_TEST_LIBS) $(LOLIGO_SYSTEM_LIBS)

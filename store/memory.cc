@@ -155,6 +155,13 @@ bool Memory::list(Cursor& cursor, size_t most, std::vector<Listed>& out) const {
   return false;
 }
 
+void Memory::keys(size_t n, std::vector<Key>& out) const {
+  const Shard& shard = *shards_[n];
+  std::lock_guard lock(shard.mutex);
+  out.reserve(out.size() + shard.map.size());
+  for (auto& [key, object] : shard.map) out.push_back(key);
+}
+
 Memory::Totals Memory::totals() const {
   Totals t{};
   for (auto& shard : shards_) {

@@ -118,6 +118,9 @@ class Memory {
   struct Listed { base::Ref<Object> object; uint32_t uses; };   // as the policy counts them
   struct Cursor { size_t shard = 0; std::vector<Key> passed; size_t least_hash = 0; };
   bool list(Cursor&, size_t most, std::vector<Listed>& out) const;
+  // The keys of one shard, all of them: what is there before the call and after it is among them.
+  size_t shards() const { return shards_.size(); }
+  void keys(size_t shard, std::vector<Key>& out) const;
   // Calls f(const Object&) for every object, a shard at a time.
   template <class F> void for_each(F&& f) const {
     for (auto& shard : shards_) {

@@ -16,6 +16,12 @@ class Arriving {
  public:
   void add(const base::Ref<Response>&);
   void erase(const store::Key&);
+  template <class Pred> void erase_if(Pred&& pred) {
+    if (empty()) return;
+    std::lock_guard lock(mutex_);
+    boost::unordered::erase_if(map_, [&](const auto& one) { return pred(*one.second); });
+    count_.store(map_.size(), std::memory_order_release);
+  }
   // Null: none, or it has arrived (then the disk has it), or the disk has given it up.
   base::Ref<Response> find(const store::Key&);
   bool empty() const { return count_.load(std::memory_order_acquire) == 0; }

@@ -38,14 +38,18 @@ store::Key key_of(std::string_view url) {
 Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limits, workers) { memory_.set_observer(&events_); }
 Cache::~Cache() = default;
 
-void Cache::use_disk(std::unique_ptr<store::Disk> disk) { disk_ = std::move(disk); }
+void Cache::use_disk(std::unique_ptr<store::Disk> disk) {
+  disk_ = std::move(disk);
+  if (disk_) ban_keeper_.use_disk(*disk_);
+}
 
 namespace {
 
 // The lookup of one variant: same URL, usable, and its selecting fields match those of the request.
 struct Selector {
   const Question& q;
-  bool other_variant = false;
+  const Bans& bans;
+  bool other_variant = false, banned = false;
   const std::vector<std::string>* computed_for = nullptr;
   std::string key;
 
@@ -55,6 +59,10 @@ struct Selector {
 
   bool matches(const Response& r) {
     if (r.url != q.url) return false;
+    if (!bans.allows(r)) {
+      banned = true;
+      return false;
+    }
     if (r.vary_names.empty()) return true;
     if (!computed_for || *computed_for != r.vary_names) {
       key = http::selecting_key(r.vary_names, *q.request, q.bytes);
@@ -69,9 +77,10 @@ struct Selector {
 }  // namespace
 
 Found Cache::lookup(const Question& q) {
-  Selector selector{q};
+  Selector selector{q, bans_};
   Found found;
   found.response = ResponseRef(static_cast<Response*>(memory_.find(q.key, [&](const store::Object& o) { return selector(o); }).get()));
+  if (selector.banned) remove_banned(q.key);
   if (!found.response && !arriving_.empty()) join_arriving(found, q, selector);
   found.other_variant = selector.other_variant;
   if (found.response) judge(found, q);
@@ -87,10 +96,27 @@ template <class Select> void Cache::join_arriving(Found& found, const Question& 
   if (one.finding == Finding::hit) found.response = std::move(response);
 }
 
+void Cache::remove_banned(const store::Key& key) {
+  std::vector<uint64_t> on_disk;
+  memory_.erase_if(key, [&](const store::Object& o) {
+    auto& r = static_cast<const Response&>(o);
+    if (bans_.allows(r, true)) return false;
+    if (r.disk_id) on_disk.push_back(r.disk_id);
+    return true;
+  });
+  for (uint64_t id : on_disk) disk_->erase(key, id);
+}
+
+// Of what was asked for before bans that have ended nobody can say it.
+bool Cache::banned_meanwhile(const Response& r) const {
+  return bans_.newest() != r.moment && (r.moment < bans_.ended() || !bans_.allows(r));
+}
+
 void Cache::judge(Found& found, const Question& q) {
   const Response& r = *found.response;
   found.age = http::current_age(r.lifetimes, q.now);
-  switch (http::judge(r.lifetimes, q.control, r.rule, q.limits, q.now)) {
+  const bool soft = r.stale_since.load(std::memory_order_relaxed) != 0;
+  switch (http::judge(soft ? r.current_lifetimes() : r.lifetimes, q.control, r.rule, q.limits, q.now)) {
     case http::FreshnessVerdict::fresh:
     case http::FreshnessVerdict::stale_allowed: found.finding = Finding::hit; break;
     case http::FreshnessVerdict::stale_revalidate: found.finding = Finding::hit_revalidate; break;
@@ -106,10 +132,13 @@ bool Cache::find_on_disk(const Question& q, std::shared_ptr<const void> owner, s
                          std::function<void(OnDisk)> later) {
   const uint64_t seen = purges_.now();
   auto url = std::make_shared<const std::string>(q.url);
-  auto match = [url, owner = std::move(owner), request = q.request, bytes = q.bytes](std::string_view form) {
+  auto match = [this, key = q.key, url, owner = std::move(owner), request = q.request, bytes = q.bytes](std::string_view form) {
     StoredSelection s;
-    return read_selection(form, s) && s.url == *url &&
-           (s.vary_names.empty() || http::selecting_key(s.vary_names, *request, bytes) == s.selecting_key);
+    if (!read_selection(form, s) || s.url != *url ||
+        (!s.vary_names.empty() && http::selecting_key(s.vary_names, *request, bytes) != s.selecting_key)) return false;
+    if (s.moment >= bans_.newest()) return true;
+    auto head = read_stored_head(key, form);
+    return head && bans_.allows(*head);
   };
   const bool keeps = policy->memory_enabled && policy->keep_disk;
   const uint64_t limit = keeps ? std::min(max_object(*policy), kLargestRead) : 0;
@@ -127,7 +156,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   OnDisk answer{{}, found.other_variant};
   if (!found || purges_.purged_since(purges_seen, key)) return answer;
   answer.response = read_stored_form(key, found.head, std::move(found.body));
-  if (!answer.response) return answer;
+  if (!answer.response || !bans_.allows(*answer.response)) return {{}, found.other_variant};
   Response& r = *answer.response;
   r.disk_id = found.id;
   r.rule = policy.refresh_patterns.match(url);
@@ -138,7 +167,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   };
   if (auto other = memory_.add_unless(answer.response, same)) answer.response = ResponseRef(static_cast<Response*>(other.get()));
   // A purge notes, then removes; we add, then look: one of the two sees the other.
-  if (purges_.purged_since(purges_seen, key)) {
+  if (purges_.purged_since(purges_seen, key) || !bans_.allows(*answer.response)) {
     memory_.erase(*answer.response);
     answer.response.reset();
   }
@@ -210,6 +239,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   response->method = a.method;
   write_stored_head(head, bytes, a.length, Apart(control, rule, keeps_cookies(policy)), response->head, response->first_only);
   index_head(*response);
+  response->set_moment(a.moment);
   response->by_http10 = head.minor_version() == 0;
   response->content_length = a.length;
   response->lifetimes = lifetimes;
@@ -237,7 +267,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       arrive(response);
     }
     // As in promote(): purged between the verdict and here.
-    if (response->stored && purges_.purged_since(a.purges_seen, a.key)) drop(*response);
+    if (response->stored && (purges_.purged_since(a.purges_seen, a.key) || banned_meanwhile(*response))) drop(*response);
   } else if (outdates(head.status(), question, a) && (memory_.has(a.key) || may_be_on_disk(a.key))) {
     purge(a.url);
   }
@@ -258,6 +288,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   const http::ResponseCacheControl news = control_of(update, bytes, a, policy);
   fresh->head = freshened_head(old.head, update, bytes, Apart(news, fresh->rule, keeps_cookies(policy)));
   index_head(*fresh);
+  fresh->set_moment(a.moment);
   std::string text = fresh->head;   // and the age of the 304, which is not stored but counts (RFC 9111 section 4.2.3)
   if (update.has(http::FieldId::age)) text.append("Age: ").append(update.value(http::FieldId::age, bytes)).append("\r\n");
   text += "\r\n";
@@ -285,6 +316,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   }
   fresh->stored = memory_.replace(fresh, same_body);
   if (disk_ && fresh->disk_id && disk_->rehead(old.key, fresh->disk_id, stored_form(*fresh))) fresh->stored = true;
+  if (fresh->stored && banned_meanwhile(*fresh)) drop(*fresh);
   return fresh;
 }
 

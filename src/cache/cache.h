@@ -14,6 +14,7 @@
 
 #include "access/rules.h"
 #include "cache/arriving.h"
+#include "cache/ban_keeper.h"
 #include "cache/flights.h"
 #include "cache/recent_purges.h"
 #include "cache/refresh_patterns.h"
@@ -96,6 +97,7 @@ struct Arrival {
   bool may_store = true;               // `cache` and `store_miss` rules, proxy-only peers, methods
   uint64_t length = store::kUnknownLength;
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
+  uint64_t moment = 0;                 // Cache::moment() then
 };
 
 class Cache {
@@ -139,6 +141,12 @@ class Cache {
   // All variants; how many there were in memory. `done`, if given, hears how many there were in all when the disk will not
   // bring them back, on any thread, perhaps before this returns.
   unsigned purge(std::string_view canonical_url, std::function<void(unsigned)> done = {});
+  // Purges that name no object: by tag, by expression, soft ones (cache/bans.h).
+  BanKeeper& ban_keeper() { return ban_keeper_; }
+  const Bans& bans() const { return bans_; }
+  uint64_t moment() const { return bans_.newest(); }
+  // Whether there may be anything of that URL, in memory or on disk.
+  bool may_have(const store::Key& key) const { return memory_.has(key) || may_be_on_disk(key); }
   // For Arrival: what is purged after this moment is not stored by a fetch that began before.
   uint64_t purges_seen() const { return purges_.now(); }
 
@@ -157,6 +165,8 @@ class Cache {
   OnDisk promote(store::Disk::Found&&, const store::Key&, std::string_view url, const Policy&, uint64_t purges_seen);
   template <class Select> void join_arriving(Found&, const Question&, Select&);
   void arrive(const ResponseRef&);
+  void remove_banned(const store::Key&);
+  bool banned_meanwhile(const Response&) const;
   store::Memory memory_;
   Arriving arriving_;
   StoreEvents events_{memory_};
@@ -164,6 +174,8 @@ class Cache {
   std::atomic<bool> offline_{false};
   Flights flights_;
   RecentPurges purges_;
+  Bans bans_;
+  BanKeeper ban_keeper_{bans_, memory_, arriving_};   // the last: its thread looks at all of the above
 };
 
 }  // namespace loligo::cache

@@ -15,8 +15,15 @@ using http::FieldId;
 uint64_t Response::head_memory() const {
   uint64_t n = sizeof(Response) - sizeof(store::Object) + url.capacity() + head.capacity() + first_only.capacity() +
                selecting_key.capacity();
+  n += tags.hashes.capacity() * sizeof(uint64_t);
   for (auto& v : vary_names) n += v.capacity() + sizeof(std::string);
   return n;
+}
+
+http::Lifetimes Response::current_lifetimes() const {
+  http::Lifetimes l = lifetimes;
+  if (int64_t since = stale_since.load(std::memory_order_relaxed)) l.freshness = std::min(l.freshness, http::current_age(l, since));
+  return l;
 }
 
 namespace {
@@ -114,6 +121,7 @@ void index_head(Response& response) {
   response.content_type = view(FieldId::content_type);
   response.date_text = view(FieldId::date);
   response.has_date = head.has(FieldId::date);
+  response.tags = tags_of(head, text.data());
   response.has_surrogate_control = head.has(FieldId::surrogate_control);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/tags.h"
 #include "http/freshness.h"
 #include "http/head.h"
 #include "store/object.h"
@@ -38,6 +39,18 @@ struct Response final : store::Object {
   bool stored = false;          // it was put into the cache: into memory, on disk, or both
   uint64_t disk_id = 0;         // its name on disk; 0 = not there
   mutable std::atomic<bool> memory_only{false};   // the disk did not take it after all, or has it no longer; for the store log
+  // Bans (cache/bans.h): the newest when its request went out, the newest that has been asked, and since when one has made
+  // it stale (seconds since 1970; 0 = none has).
+  uint64_t moment = 0;
+  mutable std::atomic<uint64_t> asked{0};
+  mutable std::atomic<int64_t> stale_since{0};
+  Tags tags;
+  void set_moment(uint64_t m) {
+    moment = m;
+    asked.store(m, std::memory_order_relaxed);
+  }
+  // As they are now: a soft purge ends freshness.
+  http::Lifetimes current_lifetimes() const;
   bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
   http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "forms are written as they lie in memory");
 
-constexpr uint8_t kForm = 1;
+constexpr uint8_t kForm = 2, kFormWithoutMoment = 1;   // the latter: older than any ban
 enum Flag : uint8_t { by_http10 = 1, negative = 2, explicit_lifetime = 4, heuristic = 8, must_revalidate = 16, no_cache = 32 };
 
 template <class T> void put(std::string& out, T value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -41,14 +41,15 @@ struct Taker {
 struct Form {
   uint8_t flags = 0;
   http::Lifetimes lifetimes;
-  uint64_t content_length = 0;
+  uint64_t content_length = 0, moment = 0;
   std::string_view head;
   StoredSelection selection;
 };
 
 bool read(std::string_view form, Form& f) {
   Taker t{form};
-  if (t.number<uint8_t>() != kForm) return false;
+  const uint8_t form_number = t.number<uint8_t>();
+  if (form_number != kForm && form_number != kFormWithoutMoment) return false;
   f.flags = t.number<uint8_t>();
   unsigned names = t.number<uint16_t>();
   f.lifetimes.response_time = t.number<int64_t>();
@@ -62,6 +63,7 @@ bool read(std::string_view form, Form& f) {
   f.lifetimes.must_revalidate = f.flags & must_revalidate;
   f.lifetimes.no_cache = f.flags & no_cache;
   f.content_length = t.number<uint64_t>();
+  if (form_number == kForm) f.moment = t.number<uint64_t>();
   size_t url = t.number<uint32_t>(), selecting = t.number<uint32_t>(), head = t.number<uint32_t>();
   f.selection.url = t.bytes(url);
   f.selection.selecting_key = t.bytes(selecting);
@@ -82,6 +84,7 @@ std::string stored_form(const Response& r) {
   put(out, uint16_t(r.vary_names.size()));
   for (int64_t n : {l.response_time, l.date, l.initial_age, l.freshness, l.stale_while_revalidate, l.stale_if_error}) put(out, n);
   put(out, r.content_length);
+  put(out, r.moment);
   for (size_t n : {r.url.size(), r.selecting_key.size(), r.head.size()}) put(out, uint32_t(n));
   out.append(r.url).append(r.selecting_key).append(r.head);
   for (const std::string& name : r.vary_names) {
@@ -95,6 +98,7 @@ bool read_selection(std::string_view form, StoredSelection& selection) {
   Form f;
   if (!read(form, f)) return false;
   selection = std::move(f.selection);
+  selection.moment = f.moment;
   return true;
 }
 
@@ -108,6 +112,7 @@ static base::Ref<Response> response_of(const store::Key& key, Form& f, base::Ref
   r->negative = f.flags & negative;
   r->lifetimes = f.lifetimes;
   r->content_length = f.content_length;
+  r->set_moment(f.moment);
   r->vary_names = std::move(f.selection.vary_names);
   r->selecting_key = f.selection.selecting_key;
   r->stored = true;

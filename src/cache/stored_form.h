@@ -2,9 +2,9 @@
 // replies need after a restart. What follows from the head's own text, or from the
 // configuration (the refresh_pattern line), is made anew.
 //
-//   u8 form (1), u8 flags, u16 number of Vary names
+//   u8 form (2), u8 flags, u16 number of Vary names
 //   i64 response_time, date, initial_age, freshness, stale_while_revalidate, stale_if_error
-//   u64 content_length
+//   u64 content_length, moment (the newest ban when its request went out; not in form 1)
 //   u32 length of url, selecting key, head; their bytes
 //   for each Vary name u16 length, bytes
 //
@@ -27,6 +27,7 @@ std::string stored_form(const Response&);
 struct StoredSelection {
   std::string_view url, selecting_key;
   std::vector<std::string> vary_names;
+  uint64_t moment = 0;
 };
 // False: not a form of ours.
 bool read_selection(std::string_view form, StoredSelection&);

@@ -69,6 +69,8 @@ class Transaction final : server::FetchOwner {
   void manager_answered(ManagerReply&);
   void answer_purge();
   void purged(unsigned gone);
+  void ban(std::vector<cache::BanRequest>, bool count);
+  void banned(const cache::BanAnswer&, bool count, bool soft);
   void answer_trace();
   void answer_options();
   void begin_tunnel();

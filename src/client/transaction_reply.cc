@@ -73,7 +73,7 @@ void Transaction::append_cache_status(std::string& out, bool from_cache, const c
     out.append(";hit");
     if (r) {
       out.append(";ttl=");
-      out.append(fmt::to_string(r->lifetimes.freshness - http::current_age(r->lifetimes, worker_->loop.wall_seconds())));
+      out.append(fmt::to_string(r->current_lifetimes().freshness - http::current_age(r->lifetimes, worker_->loop.wall_seconds())));
     }
   } else {
     out.append(";fwd=").append(describe(outcome_).forward);
@@ -131,7 +131,7 @@ void Transaction::filtered_head(const cache::Response& r, bool from_cache, std::
     base::WallSeconds now = worker_->loop.wall_seconds();
     http::format_date(now, date);
     out.append("Date: ").append(date, sizeof date).append("\r\n");
-    int64_t left = r.lifetimes.freshness - http::current_age(r.lifetimes, now);
+    int64_t left = r.current_lifetimes().freshness - http::current_age(r.lifetimes, now);
     http::format_date(now + std::max<int64_t>(left, 0), date);
     out.append("Expires: ").append(date, sizeof date).append("\r\n");
   }

@@ -1,4 +1,4 @@
-// Requests that are answered here: the manager, PURGE, TRACE, OPTIONS.
+// Requests that are answered here: the manager, TRACE, OPTIONS.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -32,26 +32,6 @@ void Transaction::manager_answered(ManagerReply& reply) {
     extra_fields_ += fmt::format("Access-Control-Allow-Origin: {}\r\nAccess-Control-Allow-Credentials: true\r\nAccess-Control-Expose-Headers: Server\r\n", origin);
   if (reply.error != ErrorId::none) error(reply.error, reply.status);
   else simple_answer(reply.status, reason_phrase(reply.status), extra_fields_, reply.body, {}, std::move(reply.growing));
-  if (done()) connection_->transaction_ended_late();
-}
-
-// All variants of a URL. Off unless some ACL names the method: nobody purges by accident.
-void Transaction::answer_purge() {
-  if (!snapshot_->purge_enabled) return deny(verdict_);
-  // The answer waits until the disk will not bring it back.
-  keep();
-  step_ = Step::following;
-  if (!token_) token_ = std::make_shared<Transaction*>(this);
-  worker_->cache.purge(target_.url, [token = token_, &loop = worker_->loop](unsigned gone) {
-    loop.hand_over([token, gone] { if (*token) (*token)->purged(gone); });
-  });
-}
-
-void Transaction::purged(unsigned gone) {
-  worker_->loop.counters().purged_objects.add(gone);
-  tag_ = ResultTag::miss;
-  int status = gone ? 200 : 404;
-  simple_answer(status, reason_phrase(status), {}, {});
   if (done()) connection_->transaction_ended_late();
 }
 

@@ -432,7 +432,8 @@ BOOST_FIXTURE_TEST_CASE(menu_and_effects, Fixture) {
   BOOST_TEST(menu.size() == actions().size());
   std::string theirs = "\n" + sample("menu");
   for (auto& line : menu)
-    BOOST_TEST(theirs.find("\n" + line + "\n") != std::string::npos, line);   // the sample has the same passwords
+    if (!line.starts_with(" bans "))   // our own page
+      BOOST_TEST(theirs.find("\n" + line + "\n") != std::string::npos, line);   // the sample has the same passwords
   BOOST_TEST(get("").content_type == "text/html;charset=utf-8");
   BOOST_TEST(manager->answer({"cache_object", "/", ""}).body == page("menu"));
   BOOST_TEST(page("offline_toggle") == sample("offline_toggle"));

@@ -194,6 +194,15 @@ class ObjectRows {
   virtual bool next(std::vector<ObjectRow>& rows) = 0;
 };
 
+// A purge that is still in force (cache/bans.h).
+struct BanRow {
+  uint64_t id = 0;                                   // microseconds since 1970, about
+  std::string_view kind;                             // "url-regex", "tag", "url"
+  bool soft = false, swept = false;                  // all objects have been asked
+  uint64_t taken = 0, held = 0;                      // that went or became stale; that it still concerns
+  std::string text;
+};
+
 template <class T> using Source = std::function<T()>;
 
 struct Sources {
@@ -214,6 +223,7 @@ struct Sources {
   Source<std::vector<ActiveRequestRow>> active_requests;
   Source<TimerFacts> timers;
   std::function<std::unique_ptr<ObjectRows>(Objects)> objects;   // all at once would be too many
+  Source<std::vector<BanRow>> bans;
   Source<std::string> config;                        // mgr:config, whole
   // Effects. They must only note what to do: the answer is sent first.
   std::function<void()> shut_down, reconfigure, rotate;

@@ -170,6 +170,7 @@ void Fetch::connected(ServerConnectionPtr connection, bool reused) {
   state_ = State::exchanging;
   request_time_ = loop_.wall_seconds();
   purges_seen_ = upstream_.cache.purges_seen();
+  moment_ = upstream_.cache.moment();
   first_write_ms_ = loop_.now_ms();
   input_.clear();
   compose(destination_);
@@ -264,7 +265,7 @@ bool Fetch::may_serve_stale() const {
   limits.offline = upstream_.cache.offline();
   limits.ignore_client_reload = request_.ignores_cc;
   auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
-  return http::may_serve_on_error(request_.stale->lifetimes, control, request_.stale->rule, limits, loop_.wall_seconds());
+  return http::may_serve_on_error(request_.stale->current_lifetimes(), control, request_.stale->rule, limits, loop_.wall_seconds());
 }
 
 void Fetch::land(cache::Landing how) {

@@ -180,7 +180,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   int64_t started_ms_ = 0, first_write_ms_ = 0;
   int64_t started_us_ = 0;
   base::WallSeconds request_time_ = 0;
-  uint64_t purges_seen_ = 0;
+  uint64_t purges_seen_ = 0, moment_ = 0;   // when the request went out
   FetchFacts facts_;
   std::shared_ptr<Fetch*> self_;               // nulled at the end; what posts hold
 };

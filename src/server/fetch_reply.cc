@@ -158,6 +158,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   arrival.authorized = sends_credentials(request_, destination_.peer);
   arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
   arrival.purges_seen = purges_seen_;
+  arrival.moment = moment_;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
   else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
     if (head.has(http::FieldId::content_length))

@@ -224,11 +224,11 @@ bool Disk::where(const Key& key, uint64_t id, Listed& l) const {
   return entry.has_value();
 }
 
-bool Disk::head_in_reach(const Listed& l, std::string& head, uint64_t& length) const {
+bool Disk::head_in_reach(const Listed& l, std::string& head, uint64_t& length, bool wait) const {
   Directory* d = rooms_->of(l.id);
   auto entry = d && !d->core().health.failed() ? d->core().table.find(l.key, inner_id(l.id)) : std::nullopt;
   if (!entry) return false;
-  disk::RecordReader reader(d->core(), *entry, true);
+  disk::RecordReader reader(d->core(), *entry, !wait);
   if (reader.read_head() != disk::RecordReader::Result::fine) return false;
   head = std::move(reader.head());
   length = reader.header().length;
@@ -244,6 +244,21 @@ std::vector<Disk::Writing> Disk::writing() const {
 bool Disk::is_writing(const Key& key, uint64_t id) const {
   Directory* d = rooms_->of(id);
   return d && d->writer().has_pending(key, inner_id(id));
+}
+
+// ---- notes ---------------------------------------------------------------------
+
+std::vector<Note> Disk::notes() const {
+  std::vector<Note> all;
+  for (auto& d : rooms_->directories) all.push_back(disk::read_note(d->core().files, d->core().options.path));
+  return all;
+}
+
+bool Disk::keep_note(std::string_view bytes) {
+  bool kept = true;
+  for (auto& d : rooms_->directories)
+    if (!d->core().health.failed() && disk::write_note(d->core().files, d->core().options.path, bytes)) kept = false;
+  return kept;
 }
 
 }  // namespace loligo::store

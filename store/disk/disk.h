@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "store/body.h"
+#include "store/disk/note.h"
 #include "store/object.h"
 
 namespace loligo::store {
 
-class Files;   // the file system, or a test's (store/disk/files.h)
 class DiskObserver;   // store/observer.h
 
 struct DiskDirectoryOptions {
@@ -132,8 +132,9 @@ class Disk {
   bool list(uint64_t& cursor, unsigned most, std::vector<Listed>& out) const;
   // Where an object is. False: not (yet, or any more) on disk.
   bool where(const Key&, uint64_t id, Listed&) const;
-  // Its head and the length of its body, if they are in the page cache.
-  bool head_in_reach(const Listed&, std::string& head, uint64_t& length) const;
+  // Its head and the length of its body, if they are in the page cache; with `wait`, for a thread that may wait for the
+  // disk, wherever they are.
+  bool head_in_reach(const Listed&, std::string& head, uint64_t& length, bool wait = false) const;
   // What is on its way to the disk.
   struct Writing {
     Key key;
@@ -145,6 +146,12 @@ class Disk {
   };
   std::vector<Writing> writing() const;
   bool is_writing(const Key&, uint64_t id) const;
+
+  // ---- notes ----
+  // What the rooms above keep beside the objects, the same in all directories. One for each directory; reads.
+  std::vector<Note> notes() const;
+  // Durable when it returns; false: a directory in service did not take it. Waits for the disk; one caller at a time.
+  bool keep_note(std::string_view bytes);
 
  private:
   struct Rooms;
