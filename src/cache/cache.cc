@@ -377,7 +377,7 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, Arriva
   return gone;
 }
 
-unsigned Cache::purge(std::string_view url, std::function<void(unsigned)> done) {
+unsigned Cache::purge(std::string_view url, store::Disk::Erased done) {
   store::Key key = key_of(url);
   purges_.note(key);
   const bool on_disk = may_be_on_disk(key);
@@ -389,7 +389,7 @@ unsigned Cache::purge(std::string_view url, std::function<void(unsigned)> done) 
     done(gone);
   } else {
     // Most of what is in memory is on disk too.
-    disk_->erase(key, [gone, done = std::move(done)](unsigned found) { done(std::max(gone, found)); });
+    disk_->erase(key, [gone, done = std::move(done)](std::optional<unsigned> found) { done(found ? std::max(gone, *found) : found); });
   }
   return gone;
 }

@@ -139,8 +139,8 @@ class Cache {
   // Content-Location name on the same origin. How many objects went. Before admit(): what the request itself brought stays.
   unsigned invalidate(const http::Head& response, const char* bytes, Arrival&);
   // All variants; how many there were in memory. `done`, if given, hears how many there were in all when the disk will not
-  // bring them back, on any thread, perhaps before this returns.
-  unsigned purge(std::string_view canonical_url, std::function<void(unsigned)> done = {});
+  // bring them back, or nothing when it may, on any thread, perhaps before this returns.
+  unsigned purge(std::string_view canonical_url, store::Disk::Erased done = {});
   // Purges that name no object: by tag, by expression, soft ones (cache/bans.h).
   BanKeeper& ban_keeper() { return ban_keeper_; }
   const Bans& bans() const { return bans_; }

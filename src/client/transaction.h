@@ -68,7 +68,7 @@ class Transaction final : server::FetchOwner {
   void answer_manager();
   void manager_answered(ManagerReply&);
   void answer_purge();
-  void purged(unsigned gone);
+  void purged(std::optional<unsigned> gone);
   void ban(std::vector<cache::BanRequest>, bool count);
   void banned(const cache::BanAnswer&, bool count, bool soft);
   void answer_trace();

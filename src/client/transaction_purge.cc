@@ -45,7 +45,7 @@ void Transaction::answer_purge() {
   if (bans.size() > kMostTags) return simple_answer(400, reason_phrase(400), {}, "Too many tags.\n", "text/plain");
   if (!bans.empty()) return ban(std::move(bans), pattern.empty());
   if (!soft) {
-    worker_->cache.purge(target_.url, [token = token_, &loop = worker_->loop](unsigned gone) {
+    worker_->cache.purge(target_.url, [token = token_, &loop = worker_->loop](std::optional<unsigned> gone) {
       loop.hand_over([token, gone] { if (*token) (*token)->purged(gone); });
     });
   } else if (worker_->cache.may_have(cache::key_of(target_.url))) {
@@ -82,10 +82,10 @@ void Transaction::banned(const cache::BanAnswer& answer, bool count, bool soft) 
   say(200, {}, text + "}\n", "application/json");
 }
 
-void Transaction::purged(unsigned gone) {
-  worker_->loop.counters().purged_objects.add(gone);
-  int status = gone ? 200 : 404;
-  simple_answer(status, reason_phrase(status), {}, {});
+void Transaction::purged(std::optional<unsigned> gone) {
+  worker_->loop.counters().purged_objects.add(gone.value_or(0));
+  int status = !gone ? 503 : *gone ? 200 : 404;
+  simple_answer(status, reason_phrase(status), {}, gone ? "" : "It is gone, but a cache_dir did not take that: after a restart it may be back.\n", "text/plain");
   if (done()) connection_->transaction_ended_late();
 }
 

@@ -150,13 +150,15 @@ bool Disk::rehead(const Key& key, uint64_t id, std::string head) {
 
 // ---- removing ------------------------------------------------------------------
 
-void Disk::erase(const Key& key, std::function<void(unsigned)> durable) {
+void Disk::erase(const Key& key, Erased durable) {
   struct Sum {
     std::atomic<unsigned> count{0}, open{1};
-    std::function<void(unsigned)> durable;
-    void add(unsigned n) {
-      count += n;
-      if (--open == 0 && durable) durable(count);
+    std::atomic<bool> lasts{true};
+    Erased durable;
+    void add(std::optional<unsigned> n) {
+      if (n) count += *n;
+      else lasts = false;
+      if (--open == 0 && durable) durable(lasts ? std::optional<unsigned>(count) : std::nullopt);
     }
   };
   auto sum = std::make_shared<Sum>();
@@ -164,7 +166,7 @@ void Disk::erase(const Key& key, std::function<void(unsigned)> durable) {
   bool any = false;
   for (auto& d : rooms_->directories) {
     ++sum->open;
-    if (d->writer().erase(key, [sum](unsigned n) { sum->add(n); })) any = true;
+    if (d->writer().erase(key, [sum](std::optional<unsigned> n) { sum->add(n); })) any = true;
     else --sum->open;
   }
   if (any || !sum->durable) return sum->add(0);

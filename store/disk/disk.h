@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,9 +96,10 @@ class Disk {
 
   // ---- removing ----
   // All variants, and what is being stored of the key. Nobody finds them from now on; `durable` hears how many there
-  // were once they will not come back, whatever happens to the machine; 0 when the disk does not take it within seconds
-  // (they are gone for this process, and may be back after the next start).
-  void erase(const Key&, std::function<void(unsigned)> durable = {});
+  // were once they will not come back, whatever happens to the machine; nothing when a directory does not take it within
+  // seconds (they are gone for this process, and may be back after the next start).
+  using Erased = std::function<void(std::optional<unsigned>)>;
+  void erase(const Key&, Erased durable = {});
   // One object.
   void erase(const Key&, uint64_t id);
 

@@ -125,11 +125,12 @@ inline Disk::Found find(Disk& disk, const Key& key, uint64_t memory_limit = 1 <<
   return future.get();
 }
 
+// -1: not answered, -2: it may come back.
 inline int erase(Disk& disk, const Key& key) {
-  auto promise = std::make_shared<std::promise<unsigned>>();
+  auto promise = std::make_shared<std::promise<int>>();
   auto future = promise->get_future();
-  disk.erase(key, [promise](unsigned n) { promise->set_value(n); });
-  return future.wait_for(std::chrono::seconds(20)) == std::future_status::ready ? int(future.get()) : -1;
+  disk.erase(key, [promise](std::optional<unsigned> n) { promise->set_value(n ? int(*n) : -2); });
+  return future.wait_for(std::chrono::seconds(20)) == std::future_status::ready ? future.get() : -1;
 }
 
 inline bool loaded(Disk& disk) {

@@ -70,7 +70,7 @@ bool Writer::rehead(const Key& key, uint64_t id, std::string head) {
   return true;
 }
 
-bool Writer::erase(const Key& key, std::function<void(unsigned)> durable) {
+bool Writer::erase(const Key& key, Disk::Erased durable) {
   Operation o{Operation::Kind::erase_key, key};
   o.until_ms = now_ms() + kEraseMs;
   std::vector<Entry> gone;
@@ -189,7 +189,7 @@ void Writer::run() {
 
 // Nobody finds the objects; but they may be there again after the next start.
 void Writer::not_durable(Operation& o) {
-  if (auto durable = std::exchange(o.durable, {})) durable(0);
+  if (auto durable = std::exchange(o.durable, {})) durable(std::nullopt);
 }
 
 void Writer::answer_late_removals() {

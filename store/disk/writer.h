@@ -41,9 +41,9 @@ class Writer final : private PendingOwner {
   // What an object of this variant takes the place of has gone, although that object is not stored.
   void erase_replaced(const Key&, Variant);
   bool rehead(const Key&, uint64_t id, std::string head);
-  // `durable` hears the number removed, 0 when the disk does not take it in time. False: there is nothing, and it will
+  // `durable` hears the number removed, nothing when the disk does not take it in time. False: there is nothing, and it will
   // not be called.
-  bool erase(const Key&, std::function<void(unsigned)> durable);
+  bool erase(const Key&, Disk::Erased durable);
   void erase(const Key&, uint64_t id);
   // Found damaged at this place.
   void drop(const Key&, uint64_t id, Place);
@@ -67,7 +67,7 @@ class Writer final : private PendingOwner {
     int64_t until_ms = 0;         // removals: when whoever waits hears that it could not be made to last
     bool ask_index = false;       // erase_key: what the index lists has gone as well, and is counted
     std::string head;
-    std::function<void(unsigned)> durable;
+    Disk::Erased durable;
     base::Ref<Pending> pending;
     std::vector<Carried>* carried = nullptr;
     std::function<void()> done;

@@ -84,6 +84,26 @@ def _(lab):
         same(source.asked[path], 1, "requests at the origin")
 
 
+@scenario("disk.purge-not-durable", "A disk that takes no removal: PURGE says so, also when memory had the object or another directory took it", squid="says 200")
+def _(lab):
+    for what in ("enospc", "eio"):
+        names = [f"{what}/1", f"{what}/2"]
+        shim, proxy = shimmed(lab, PURGE + "".join(cache_dir(lab, name) for name in names))
+        source = Source(lab)
+        pull, paths = Puller(lab, proxy, source), [f"/3000/{n}" for n in range(4)]
+        for path in paths:
+            pull.right(path)
+        settled(lab, proxy)
+        same(pull.ask(paths[0], method="PURGE").status, 200, "before")
+        shim.set(what, folder(lab, what))
+        for path in paths[1:3]:
+            same(pull.ask(path, method="PURGE").status, 503, f"{what}: the answer")
+            check(not pull.has(path), "it is gone for now")
+        pull.close()
+        proxy.kill()
+        proxy.process, proxy.expect_death = None, False
+
+
 @scenario("disk.variants-by-size", "Variants of one URL that lie in different directories, by their sizes", squid="no such promise")
 def _(lab):
     origin = lab.origin()
