@@ -110,6 +110,7 @@ BOOST_AUTO_TEST_CASE(every_directive_reaches_its_field) {
       {"quick_abort_min -1 KB", "quick_abort_min none"}, {"quick_abort_max 0 KB", "quick_abort_max 0 bytes"}, {"quick_abort_pct 50", ""}, {"read_ahead_gap 64 KB", ""},
       {"dead_peer_timeout 20 seconds", ""}, {"peer_connect_timeout 5 seconds", ""}, {"max_stale 1 day", ""}, {"negative_ttl 5 minutes", ""},
       {"minimum_expiry_time 0 seconds", ""}, {"offline_mode on", ""}, {"reload_into_ims on", ""}, {"refresh_all_ims on", ""}, {"collapsed_forwarding on", ""},
+      {"stored_set_cookie keep", ""}, {"uri_whitespace chop", ""}, {"httpd_accel_surrogate_id edge", ""}, {"http_accel_surrogate_remote on", ""},
       {"cache_miss_revalidate off", ""}, {"ignore_ims_on_miss on", "cache_miss_revalidate off"}, {"vary_ignore_expire on", ""}, {"cache_mem 8 MB", ""},
       {"maximum_object_size_in_memory 8 KB", ""}, {"memory_replacement_policy heap GDSF", ""}, {"memory_cache_mode network", ""}, {"maximum_object_size 1 GB", ""},
       {"minimum_object_size 1 KB", ""}, {"cache_replacement_policy heap LFUDA", ""}, {"cache_dir aufs /c 100 16 256", ""}, {"cache_swap_low 80", ""}, {"cache_swap_high 99", ""},

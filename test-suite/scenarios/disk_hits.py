@@ -10,7 +10,7 @@ import disk_lab
 from disk_lab import ALWAYS_FROM_DISK, Puller, Source, body_of, cache_dir, disk_proxy, folder, settled, start_and_time, stop_cleanly
 from lab import between, check, contains, same, scenario
 from origin import reply
-from proxy import free_port
+from proxy import free_port, is_sanitized
 
 GROUP = "disk"
 FRESH = "Cache-Control: max-age=3600"
@@ -282,13 +282,13 @@ def _(lab):
     source = Source(lab)
     source.pause = 0.05
     path, body = "/60000000/late", body_of("/60000000/late")
-    config = LARGE + cache_dir(lab, mb=400) + f"cache_peer 127.0.0.1 parent {source.port} 0 no-query originserver no-digest\ncache_mem 16 MB\n"
+    config = LARGE + cache_dir(lab, mb=400) + f"cache_peer 127.0.0.1 parent {source.port} 0 no-query originserver no-digest\ncache_mem 16 MB\nworkers 2\n"
     proxy = disk_proxy(lab, config, start=False)
     tls_port = free_port()
     proxy.configure(f"http_port 127.0.0.1:{proxy.port} accel defaultsite=site.test\nhttps_port 127.0.0.1:{tls_port} accel defaultsite=site.test "
                     f"tls-cert={certs.path('one.both.pem')}\n" + config)
     proxy.start()
-    before = proxy.memory("VmHWM")
+    before = 0 if is_sanitized(lab.binary) else proxy.memory("VmHWM")
 
     def one(i):
         time.sleep(0.4 * i)
@@ -306,7 +306,8 @@ def _(lab):
             return got == body
     check(all(lab.together(8, one)), "every byte")
     same(source.asked[path], 2, "requests at the origin")
-    between(proxy.memory("VmHWM") - before, 0, 60_000, "memory it took, KB")
+    if before:
+        between(proxy.memory("VmHWM") - before, 0, 60_000, "memory it took, KB")
     settled(lab, proxy)
     with proxy.client(timeout=30) as c:
         check(c.get(path, host="site.test").body == body, "whole from disk")
