@@ -85,7 +85,8 @@ void Transaction::banned(const cache::BanAnswer& answer, bool count, bool soft) 
 void Transaction::purged(std::optional<unsigned> gone) {
   worker_->loop.counters().purged_objects.add(gone.value_or(0));
   int status = !gone ? 503 : *gone ? 200 : 404;
-  simple_answer(status, reason_phrase(status), {}, gone ? "" : "It is gone, but a cache_dir did not take that: after a restart it may be back.\n", "text/plain");
+  if (gone) simple_answer(status, reason_phrase(status), {}, {});
+  else simple_answer(status, reason_phrase(status), {}, "It is gone, but a cache_dir did not take that: after a restart it may be back.\n", "text/plain");
   if (done()) connection_->transaction_ended_late();
 }
 
