@@ -103,7 +103,9 @@ def _(lab):
     keys = collections.Counter(row["key"] for row in found)
     same(max(keys.values()), 1, "each key once")
     same(sum(row["swap"] == "SWAPOUT_DONE" for row in found), said, "on-disk objects")
-    same(sum(int(row["size"]) == 100 + int(row["url"].rpartition("/")[2]) % 900 for row in found if row["url"]), len(found), "sizes and URLs")
+    named = [row for row in found if row["url"]]     # a head that is not in the page cache, or on its way, is not waited for
+    check(len(named) >= 0.99 * len(found), f"rows with a URL: {len(named)} of {len(found)}")
+    same(sum(int(row["size"]) == 100 + int(row["url"].rpartition("/")[2]) % 900 for row in named), len(named), "sizes of those with a URL")
     check(any(row["memory"] == "IN_MEMORY" for row in found), "some in memory")
     check(slowest[0] < 0.25 * lab.patience, f"a hit took {slowest[0]:.3f} s meanwhile")
     pull.close()
