@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/cache_control_rows.h"
 #include "http/scan.h"
 
 namespace loligo::http {
@@ -62,24 +63,6 @@ constexpr RequestFlag kRequestFlags[] = {
     {"no-store", &RequestCacheControl::no_store},
     {"no-transform", &RequestCacheControl::no_transform},
     {"only-if-cached", &RequestCacheControl::only_if_cached},
-};
-
-struct ResponseSeconds { std::string_view name; int64_t ResponseCacheControl::*member; };
-constexpr ResponseSeconds kResponseSeconds[] = {
-    {"max-age", &ResponseCacheControl::max_age},
-    {"s-maxage", &ResponseCacheControl::s_maxage},
-    {"stale-while-revalidate", &ResponseCacheControl::stale_while_revalidate},
-    {"stale-if-error", &ResponseCacheControl::stale_if_error},
-};
-struct ResponseFlag { std::string_view name; bool ResponseCacheControl::*member; };
-constexpr ResponseFlag kResponseFlags[] = {
-    {"no-store", &ResponseCacheControl::no_store},
-    {"public", &ResponseCacheControl::public_},
-    {"must-revalidate", &ResponseCacheControl::must_revalidate},
-    {"proxy-revalidate", &ResponseCacheControl::proxy_revalidate},
-    {"must-understand", &ResponseCacheControl::must_understand},
-    {"no-transform", &ResponseCacheControl::no_transform},
-    {"immutable", &ResponseCacheControl::immutable},
 };
 
 template <class Rows> const auto* row_named(const Rows& rows, std::string_view name) {

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += src/http/libhttp.a
 src_http_libhttp_a_SOURCES = \
   src/http/blanks.cc src/http/blanks.h \
-  src/http/cache_control.cc src/http/cache_control.h \
+  src/http/cache_control.cc src/http/cache_control.h src/http/cache_control_rows.h \
   src/http/chunked.cc src/http/chunked.h \
   src/http/conditional.cc src/http/conditional.h \
   src/http/date.cc src/http/date.h \

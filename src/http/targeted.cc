@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/cache_control_rows.h"
 #include "http/scan.h"
 
 namespace loligo::http {
@@ -137,24 +138,6 @@ class Reader {
   bool good_ = true;
 };
 
-struct SecondsRow { std::string_view name; int64_t ResponseCacheControl::*member; };
-constexpr SecondsRow kSeconds[] = {
-    {"max-age", &ResponseCacheControl::max_age},
-    {"s-maxage", &ResponseCacheControl::s_maxage},
-    {"stale-while-revalidate", &ResponseCacheControl::stale_while_revalidate},
-    {"stale-if-error", &ResponseCacheControl::stale_if_error},
-};
-struct FlagRow { std::string_view name; bool ResponseCacheControl::*member; };
-constexpr FlagRow kFlags[] = {
-    {"no-store", &ResponseCacheControl::no_store},
-    {"public", &ResponseCacheControl::public_},
-    {"must-revalidate", &ResponseCacheControl::must_revalidate},
-    {"proxy-revalidate", &ResponseCacheControl::proxy_revalidate},
-    {"must-understand", &ResponseCacheControl::must_understand},
-    {"no-transform", &ResponseCacheControl::no_transform},
-    {"immutable", &ResponseCacheControl::immutable},
-};
-
 // no-cache and private: true, or the names of fields. False: of no type that they may have.
 bool whole_or_fields(const Item& item, bool& whole, std::vector<std::string_view>& fields) {
   fields.clear();
@@ -172,12 +155,12 @@ bool whole_or_fields(const Item& item, bool& whole, std::vector<std::string_view
 
 // False: a value of the wrong type.
 bool apply(std::string_view key, const Item& item, ResponseCacheControl& out) {
-  for (const SecondsRow& row : kSeconds) {
+  for (const ResponseSeconds& row : kResponseSeconds) {
     if (row.name != key) continue;
     out.*row.member = std::max<int64_t>(item.number, 0);
     return item.kind == Kind::integer;
   }
-  for (const FlagRow& row : kFlags) {
+  for (const ResponseFlag& row : kResponseFlags) {
     if (row.name != key) continue;
     out.*row.member = item.number;
     return item.kind == Kind::boolean;
