@@ -91,17 +91,18 @@ void Core::stop() {
   room_.notify_all();
 }
 
-void Core::look_for_room(uint64_t bytes) {
+void Core::look_for_room(uint64_t wanted) {
   std::lock_guard lock(mutex_);
-  if (bytes) wanted.store(bytes, std::memory_order_relaxed);
+  wanted_ = std::max(wanted_, wanted);
   look_ = true;
   room_.notify_all();
 }
 
-bool Core::wait_to_look(int64_t most_ms) {
+bool Core::wait_to_look(int64_t most_ms, uint64_t& wanted) {
   std::unique_lock lock(mutex_);
   room_.wait_for(lock, std::chrono::milliseconds(most_ms), [&] { return look_ || stopping(); });
   look_ = false;
+  wanted = std::exchange(wanted_, 0);
   return !stopping();
 }
 

@@ -101,10 +101,10 @@ struct Core : std::enable_shared_from_this<Core> {
   // The same before the key is changed: from now on the table says all there is of it.
   void take_key(const Key&);
   // The reclaiming thread looks now whether there is room, for so much more.
-  void look_for_room(uint64_t bytes = 0);
+  void look_for_room(uint64_t wanted = 0);
   bool has_room(uint64_t bytes) const { return used() + bytes + segment_bytes() <= room.load(std::memory_order_relaxed); }
-  std::atomic<uint64_t> wanted{0};   // by somebody who waits for it
-  bool wait_to_look(int64_t most_ms);   // false: stopping
+  // Until there is a reason to look; `wanted`: what somebody waits for. False: stopping.
+  bool wait_to_look(int64_t most_ms, uint64_t& wanted);
   // A body that is being sent turned out to be damaged: its object goes. Nothing once the directory is closed.
   void found_damaged(const Key&, uint64_t id);
   void on_damage(std::function<void(const Key&, uint64_t)>);
@@ -126,6 +126,7 @@ struct Core : std::enable_shared_from_this<Core> {
   mutable std::mutex mutex_;
   std::condition_variable changed_, room_;
   bool look_ = false;
+  uint64_t wanted_ = 0;
   std::mutex damage_mutex_;
   std::function<void(const Key&, uint64_t)> on_damage_;
   std::shared_ptr<Index> index_;

@@ -12,21 +12,20 @@ void Reclaimer::join() {
 
 void Reclaimer::run() {
   if (!core_.wait_for(Core::Stage::loaded)) return;
-  while (core_.wait_to_look(kLookMs)) {
-    while (!core_.stopping() && must_reclaim()) reclaim(core_.segments.oldest());
-    core_.wanted.store(0, std::memory_order_relaxed);
-  }
+  uint64_t wanted = 0;
+  while (core_.wait_to_look(kLookMs, wanted))
+    while (!core_.stopping() && must_reclaim(wanted)) reclaim(core_.segments.oldest());
 }
 
 // The segment that is written to stays, whatever happens.
-bool Reclaimer::must_reclaim() const {
+bool Reclaimer::must_reclaim(uint64_t wanted) const {
   if (core_.segments.count() < 2 || core_.health.failed()) return false;
   if (core_.segments.count() > kMostSegments) return true;
   uint64_t used = core_.used(), room = core_.room.load(std::memory_order_relaxed);
   // Room for what comes while a segment is being reclaimed: two segments, or what the marks say.
   uint64_t high = std::min(core_.options.capacity / 100 * std::min(core_.all.high_percent, 100u), room - std::min(room / 4, 2 * core_.segment_bytes()));
   if (core_.full_at.load(std::memory_order_relaxed)) high = std::min(high, core_.full_at.load(std::memory_order_relaxed));
-  return used > high || !core_.has_room(core_.wanted.load(std::memory_order_relaxed));
+  return used > high || !core_.has_room(wanted);
 }
 
 void Reclaimer::reclaim(const base::Ref<Segment>& segment) {

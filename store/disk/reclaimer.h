@@ -29,7 +29,7 @@ class Reclaimer {
   using Objects = boost::unordered_flat_map<uint64_t, Object>;   // by id
 
   void run();
-  bool must_reclaim() const;
+  bool must_reclaim(uint64_t wanted) const;
   void reclaim(const base::Ref<Segment>&);
   Objects objects_in(const base::Ref<Segment>&, std::vector<Carried>& bans);
   unsigned carry(const base::Ref<Segment>&, const Objects&);

@@ -103,6 +103,24 @@ BOOST_AUTO_TEST_CASE(the_limit_holds_and_what_is_used_stays) {
   BOOST_TEST(disk->objects() == objects);
 }
 
+// The index grows too, and may take the room that was made for one that waits: it asks again.
+BOOST_AUTO_TEST_CASE(a_small_directory_that_is_full_takes_whatever_fits) {
+  for (uint64_t round = 0; round < 40; ++round) {
+    Place place;
+    auto disk = open_disk(options_for(place.path, 1 << 20));
+    BOOST_TEST(loaded(*disk));
+    uint64_t stored = 0;
+    for (uint64_t i = 0; i < 60 + round; ++i) {
+      store_patiently(*disk, i, 20'000);
+      settled(*disk, ++stored);
+    }
+    store_patiently(*disk, 1000, 300'000);
+    settled(*disk, ++stored);
+    BOOST_TEST(disk->counters().given_up == 0u);
+    BOOST_TEST(bool(find(*disk, key_of(1000))));
+  }
+}
+
 // Much used and then no more: it outlives more than one round of the log, and goes in the end.
 BOOST_AUTO_TEST_CASE(old_uses_count_for_half_each_round) {
   Place place;

@@ -200,10 +200,6 @@ void Writer::answer_late_removals() {
 void Writer::work(Operation& o) {
   switch (o.kind) {
     case Operation::Kind::store: {
-      if (waits_for_room(*o.pending)) {
-        waiting_.push_back(std::move(o));
-        break;
-      }
       {
         std::lock_guard lock(queue_mutex_);
         o.pending->queued = false;
@@ -249,20 +245,22 @@ void Writer::room_made() {
   wake_.notify_all();
 }
 
-// Reclaiming is a little behind: the queue is there for that. A stream waits before each of its extents.
-bool Writer::waits_for_room(Pending& p) {
-  uint64_t bytes = std::min(p.body->length() - p.taken + p.block_bytes, kMaxExtent);
-  if (p.cancelled || p.ended || core_.health.failed() || core_.stopping()) return false;
-  if (space_for(appender_.gathered() + bytes)) {
+// Reclaiming is a little behind: the queue is there for that. What is wanted is said each time: the index grows as well,
+// and may have taken what was made.
+Writer::Room Writer::room_for(Pending& p, uint64_t bytes) {
+  bytes += appender_.gathered();
+  if (core_.has_room(bytes)) {
     p.waits_until_ms = 0;
-    return false;
+    return Room::there;
   }
-  if (!p.waits_until_ms) {
-    p.waits_until_ms = now_ms() + kRoomMs;
-    flush();
-    core_.look_for_room(appender_.gathered() + bytes);
-  }
-  return now_ms() < p.waits_until_ms;
+  if (!p.waits_until_ms) p.waits_until_ms = now_ms() + kRoomMs;
+  if (p.cancelled || core_.health.failed() || core_.stopping() || now_ms() >= p.waits_until_ms) return Room::none;
+  flush();
+  core_.look_for_room(bytes);
+  Operation o{Operation::Kind::store, p.key};
+  o.pending = base::Ref<Pending>(&p);
+  waiting_.push_back(std::move(o));
+  return Room::awaited;
 }
 
 // A body that was to be kept and is not any more, or waits for bytes that come only when we take some, says nothing.

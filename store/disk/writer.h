@@ -90,11 +90,12 @@ class Writer final : private PendingOwner {
   void run();
   void work(Operation&);
   void look_at_all_pending();
-  bool waits_for_room(Pending&);
+  enum class Room : uint8_t { there, awaited, none };   // awaited: the object's turn comes again
+  Room room_for(Pending&, uint64_t bytes);
 
   // writer_store.cc: objects and their bodies
   void work_on(Pending&);
-  void write_object(Pending&, const iovec* parts, int n, uint64_t bytes);
+  void write_object(Pending&, const iovec* parts, int n, uint64_t bytes);   // where there is room
   void write_whole(Pending&);
   void stream(Pending&);
   bool write_extent(Pending&);
@@ -108,7 +109,6 @@ class Writer final : private PendingOwner {
   void give_up(Pending&);
   void finish(Pending&);
   bool within_limits(uint64_t length) const;
-  bool space_for(uint64_t bytes) const;
 
   // writer.cc: everything else
   void write_erase(std::unique_ptr<Operation>);

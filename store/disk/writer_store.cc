@@ -29,11 +29,6 @@ bool Writer::within_limits(uint64_t length) const {
   return length >= core_.options.min_object && length <= core_.options.max_object && length <= kMaxBody && length <= core_.options.capacity / 4 * 3;
 }
 
-// Reclaiming begins well before this, and has fallen behind when it is reached; what it carries over still fits.
-bool Writer::space_for(uint64_t bytes) const {
-  return core_.has_room(bytes);
-}
-
 bool Writer::has_pending(const Key& key) const {
   std::lock_guard lock(pending_mutex_);
   return pending_.contains(key);
@@ -143,6 +138,9 @@ void Writer::work_on(Pending& p) {
 }
 
 void Writer::write_whole(Pending& p) {
+  Room room = room_for(p, p.body->length());
+  if (room == Room::awaited) return;
+  if (room == Room::none) return give_up(p);
   std::vector<iovec> parts(16);
   Body::View view;
   for (;;) {
@@ -155,7 +153,6 @@ void Writer::write_whole(Pending& p) {
 }
 
 void Writer::write_object(Pending& p, const iovec* parts, int n, uint64_t bytes) {
-  if (!space_for(appender_.gathered() + bytes)) return give_up(p);
   RecordHeader h;
   h.type = RecordType::object;
   h.variant = p.variant;
@@ -193,11 +190,10 @@ void Writer::stream(Pending& p) {
     if (!within_limits(std::max(p.taken, core_.options.min_object))) return give_up(p);
     bool more = view.state == Body::State::filling || p.taken < p.body->length();
     bool end = view.bytes == 0 && view.state == Body::State::complete;
-    if (((p.block_bytes == kMaxExtent && more) || end) && waits_for_room(p)) {
-      Operation o{Operation::Kind::store, p.key};
-      o.pending = base::Ref<Pending>(&p);
-      waiting_.push_back(std::move(o));
-      return;
+    if ((p.block_bytes == kMaxExtent && more) || end) {
+      Room room = room_for(p, p.block_bytes);
+      if (room == Room::awaited) return;
+      if (room == Room::none) return give_up(p);
     }
     if (p.block_bytes == kMaxExtent && more && !write_extent(p)) return give_up(p);
     if (view.bytes) continue;
@@ -210,7 +206,7 @@ void Writer::stream(Pending& p) {
 }
 
 bool Writer::write_extent(Pending& p) {
-  if (p.cancelled || !space_for(appender_.gathered() + p.block_bytes)) return false;
+  if (p.cancelled) return false;
   RecordHeader h;
   h.type = RecordType::extent;
   h.variant = p.variant;

@@ -2,6 +2,7 @@
  * $DISK_SHIM say. Each holds a path prefix and is looked at on every call:
  *   slow    reads take 50 ms longer (and are never answered at once: RWF_NOWAIT finds nothing)
  *   slowwrite  writes take 100 ms longer
+ *   slowsync   syncs take 200 ms longer
  *   eio     reads, writes and syncs fail with EIO
  *   enospc  writes fail with ENOSPC
  * Sockets and other files are left alone. */
@@ -93,5 +94,7 @@ int fallocate64(int fd, int mode, off64_t at, off64_t n) { REAL(fallocate64); WR
 /* These return the error instead of setting errno. */
 int posix_fallocate(int fd, off_t at, off_t n) { REAL(posix_fallocate); return under("eio", fd) ? EIO : under("enospc", fd) ? ENOSPC : real(fd, at, n); }
 int posix_fallocate64(int fd, off64_t at, off64_t n) { REAL(posix_fallocate64); return under("eio", fd) ? EIO : under("enospc", fd) ? ENOSPC : real(fd, at, n); }
-int fsync(int fd) { REAL(fsync); if (under("eio", fd)) return fail(EIO); return real(fd); }
-int fdatasync(int fd) { REAL(fdatasync); if (under("eio", fd)) return fail(EIO); return real(fd); }
+#define SYNCING(fd) do { if (under("eio", fd)) return fail(EIO); if (under("slowsync", fd)) wait_a_little(4); } while (0)
+int fsync(int fd) { REAL(fsync); SYNCING(fd); return real(fd); }
+int fdatasync(int fd) { REAL(fdatasync); SYNCING(fd); return real(fd); }
+int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags) { REAL(sync_file_range); SYNCING(fd); return real(fd, at, n, flags); }
