@@ -87,6 +87,7 @@ class Writer final : private PendingOwner {
   void ready(Pending&) override;
   Budget& queue() override { return queued_; }
   void push(Operation);
+  void enqueue(std::unique_lock<std::mutex>&, Operation, bool urgent = false);   // unlocks
   void run();
   void work(Operation&);
   void look_at_all_pending();
@@ -124,7 +125,8 @@ class Writer final : private PendingOwner {
 
   static constexpr uint64_t kUnknownCharge = 256 << 10;
   static constexpr size_t kMostPending = 8192, kMostUnwritten = 100'000;
-  static constexpr int64_t kTickMs = 100, kTurnMs = 50, kStopMs = 1000, kRoomMs = 2000, kEraseMs = 2500;
+  static constexpr size_t kGather = 256;
+  static constexpr int64_t kGatherMs = 5, kTickMs = 100, kTurnMs = 50, kStopMs = 1000, kRoomMs = 2000, kEraseMs = 2500;
 
   Core& core_;
   Syncer& syncer_;
@@ -137,7 +139,7 @@ class Writer final : private PendingOwner {
   mutable std::mutex queue_mutex_;
   std::condition_variable wake_;
   std::deque<Operation> queue_;
-  bool stop_ = false, room_made_ = false;
+  bool stop_ = false, room_made_ = false, urgent_ = false;
   Budget queued_;
 
   // The thread's own.

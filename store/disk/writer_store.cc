@@ -114,12 +114,10 @@ void Writer::ready(Pending& pending) {
   std::unique_lock lock(queue_mutex_);
   if (pending.queued || stop_) return;
   pending.queued = true;
-  bool asleep = queue_.empty();
   Operation o{Operation::Kind::store, pending.key};
   o.pending = base::Ref<Pending>(&pending);
-  queue_.push_back(std::move(o));
-  lock.unlock();
-  if (asleep) wake_.notify_all();
+  // A stream goes on only as we take it.
+  enqueue(lock, std::move(o), !pending.body->retained() || pending.expected > kMaxExtent);
 }
 
 // ---- the writer's thread -------------------------------------------------------
