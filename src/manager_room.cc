@@ -217,7 +217,8 @@ mgr::StoreFacts ManagerRoom::store() const {
   const store::Settings& settings = service_.settings_.store;
   tell_counts(disk->counters(), f);
   f.disk_entries = disk->objects();
-  f.entries += f.disk_entries;   // one that is in both counts twice, as a StoreEntry of Squid would not
+  // One that is in both counts once. Of those in memory whose copy on disk is yet to be written, or was evicted there, nothing is known here.
+  f.entries = std::max(f.entries, f.entries - totals.disk_copies + f.disk_entries);
   for (auto& d : disk->directories()) {
     f.disk_bytes += d.used;
     f.disk_capacity_bytes += d.capacity;

@@ -23,7 +23,7 @@ void dump_umask(const Directive& self, const void* settings, std::string& out) {
 }
 
 constexpr Directive kDirectives[] = {
-    integer<&ProcessSettings::workers, 0, 1024>("workers", "1", "How many threads serve connections. 0 and 1 are the same."),
+    integer<&ProcessSettings::workers, 0, kMostWorkers>("workers", "1", "How many threads serve connections, up to 64. 0 and 1 are the same."),
     text<&ProcessSettings::pid_filename>("pid_filename", "path|none", "<localstatedir>/run/loligo.pid", "Where the process writes its number. A file left behind by a killed process never keeps a new one from starting."),
     text<&ProcessSettings::cache_effective_user>("cache_effective_user", "user", "none", "The user to become after a start as root."),
     text<&ProcessSettings::cache_effective_group>("cache_effective_group", "group", "none", "The group to become; by default those of cache_effective_user."),

@@ -113,7 +113,7 @@ std::vector<std::string> Service::prepare() {
   if (!snapshot_ || !failures.empty()) return failures;
   if (snapshot_->ports.empty()) return {"no http_port or https_port line: there is nothing to listen on"};
 
-  unsigned count = unsigned(std::clamp(settings_.process.workers, 1, 64));
+  unsigned count = unsigned(std::clamp(settings_.process.workers, 1, kMostWorkers));
   cache_ = std::make_unique<cache::Cache>(memory_limits(settings_.store), count);
   cache_->set_offline(settings_.cache.offline_mode);
   cache_->use_store_log(&store_log_);

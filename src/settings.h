@@ -29,6 +29,8 @@
 namespace loligo {
 
 // What concerns the process as a whole.
+constexpr int kMostWorkers = 64;
+
 struct ProcessSettings {
   int workers = 1;
   std::string pid_filename;                  // empty = none

@@ -34,6 +34,7 @@ void Memory::forget(Shard& shard, Object& object) {
   shard.policy->removed(object);
   shard.bytes -= object.size;
   --shard.objects;
+  shard.disk_copies -= object.has_disk_copy();
   object.indexed_ = false;
 }
 
@@ -45,6 +46,7 @@ bool Memory::link(Shard& shard, base::Ref<Object> object, std::vector<base::Ref<
   object->indexed_ = true;
   shard.bytes += size;
   ++shard.objects;
+  shard.disk_copies += object->has_disk_copy();
   auto& head = shard.map[object->key];
   object->next_variant_ = std::move(head);
   head = object;
@@ -169,6 +171,7 @@ Memory::Totals Memory::totals() const {
     t.capacity += shard->capacity;
     t.bytes += shard->bytes;
     t.objects += shard->objects;
+    t.disk_copies += shard->disk_copies;
     t.evictions += shard->evictions;
   }
   return t;

@@ -111,7 +111,7 @@ class Memory {
 
   void set_limits(const MemoryLimits&);
   uint64_t max_object() const { return max_object_.load(std::memory_order_relaxed); }
-  struct Totals { uint64_t capacity, bytes, objects, evictions; };
+  struct Totals { uint64_t capacity, bytes, objects, evictions, disk_copies; };
   Totals totals() const;
   // All objects, some at a time: call until it returns false. No lock is held for longer than `most` keys take (32 or
   // more: fewer would lose their place too easily). What changes meanwhile may be missed or listed twice.
@@ -149,7 +149,7 @@ class Memory {
     mutable std::mutex mutex;
     boost::unordered_flat_map<Key, base::Ref<Object>, KeyHash> map;
     std::unique_ptr<Policy> policy;
-    uint64_t bytes = 0, objects = 0, capacity = 0, evictions = 0;
+    uint64_t bytes = 0, objects = 0, capacity = 0, evictions = 0, disk_copies = 0;
   };
   Shard& shard_of(const Key& key) { return *shards_[key.high & shard_mask_]; }
   template <class Pred> void unlink_if(Shard& shard, const Key& key, std::vector<base::Ref<Object>>& gone, Pred&& pred) {

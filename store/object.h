@@ -27,6 +27,8 @@ class Object : public base::RefCounted, private PolicyNode {
   virtual ~Object() = default;
   // Bytes of memory beside the body.
   virtual uint64_t head_memory() const = 0;
+  // Was it given to the disk as well? Does not change once it is inserted.
+  virtual bool has_disk_copy() const { return false; }
   // May another request use it now? Not if its body failed, or lets its beginning go (it outgrew memory).
   bool usable() const { return body->state() != Body::State::failed && body->retained(); }
 

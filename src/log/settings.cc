@@ -135,6 +135,14 @@ bool parse_option(AccessLogSetting& log, const OptionContext& c) {
   return true;
 }
 
+// As in Squid the name of a file, however much it looks like a place that does not exist.
+void warn_of_odd_name(const Statement& s, const Target& target, Problems& problems) {
+  size_t colon = target.path.find(':');
+  if (target.kind != Target::Kind::file || colon == target.path.npos || target.path.find('/') < colon) return;
+  problems.warning(s.at(0), fmt::format("'{}' is taken for the name of a file", target.path),
+                   "stdio:FILE, daemon:FILE, syslog:FACILITY.PRIORITY, udp://HOST:PORT and tcp://HOST:PORT are the places there are");
+}
+
 void parse_access_log(const Statement& s, void* data, Problems& problems) {
   Settings& settings = *static_cast<Settings*>(data);
   if (!config::require_word(s, 0, "where the log goes", problems)) return;
@@ -142,6 +150,7 @@ void parse_access_log(const Statement& s, void* data, Problems& problems) {
   std::string why;
   auto target = parse_target(s.words[0].text, why);
   if (!target) return problems.error(s.at(0), "access_log: " + why, "for instance stdio:/var/log/loligo/access.log");
+  warn_of_odd_name(s, *target, problems);
   log.target = std::move(*target);
   log.statement = s;
   log.first_acl = 1;
@@ -184,6 +193,7 @@ void parse_store_log(const Statement& s, void* data, Problems& problems) {
   std::string why;
   auto target = parse_target(s.words[0].text, why);
   if (!target) return problems.error(s.at(0), "cache_store_log: " + why, "for instance stdio:/var/log/loligo/store.log");
+  warn_of_odd_name(s, *target, problems);
   static_cast<Settings*>(data)->store_log = std::move(*target);
   config::warn_surplus(s, 1, problems);
 }

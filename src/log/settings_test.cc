@@ -105,6 +105,18 @@ BOOST_AUTO_TEST_CASE(wrong_access_log_lines) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_looks_like_another_place_is_said_to_be_one) {
+  struct Row { const char* rest; bool warned; };
+  const Row kRows[] = {{"nowhere:/var/log/x", true}, {"sdtio:/var/log/x", true}, {"/var/log/a:b", false}, {"daemon:/var/log/x", false}, {"udp://127.0.0.1:5140", false}, {"x", false}};
+  for (const Row& row : kRows) {
+    Loaded l;
+    l.add("access_log", row.rest);
+    BOOST_REQUIRE_MESSAGE(l.problems.list().size() == size_t(row.warned), row.rest);
+    if (row.warned) BOOST_TEST(bool(l.problems.list()[0].severity == config::Severity::warning));
+    BOOST_TEST(l.settings.access_logs.size() == 1u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(logformat_problems_name_line_and_column) {
   struct Row { const char* rest; bool error; int column; };
   const Row kRows[] = {

@@ -466,12 +466,20 @@ def _(lab):
     between(number(r"Storage Swap size:\t(\d+) KB", info), 6000 * 0.97, 6000 * 1.3, "info: KB stored")
     between(number(r"Storage Swap capacity:\t *([\d.]+)% used", info), 5.6, 8, "info: percent")
     between(number(r"(\d+) on-disk objects", info), 60, 62, "info: objects on disk")
-    between(number(r"(\d+) StoreEntries\n", info), 60, 130, "info: entries")
+    between(number(r"(\d+) StoreEntries\n", info), 60, 62, "info: entries")
     counters = proxy.counters()
     between(counters["swap.outs"], 60, 62, "swap.outs")
     between(counters["swap.ins"], 25, 26, "swap.ins")
     one = proxy.manager("storedir")
     check(one.count("Store Directory #") in (0, 1), "one directory")
+    both = disk_proxy(lab, cache_dir(lab, "both", mb=100))
+    pull_both = Puller(lab, both, source)
+    for path in paths:
+        pull_both.right(path)
+    settled(lab, both)
+    info = both.manager("info")
+    for what in ("StoreEntries", "StoreEntries with MemObjects", "on-disk objects"):
+        between(number(rf"(\d+) {what}\n", info), 60, 62, f"info, objects in memory and on disk: {what}")
 
 
 @scenario("disk.log-tags", "access.log: TCP_HIT from disk, TCP_MEM_HIT from memory, TCP_REFRESH_UNMODIFIED for a stale one on disk, TCP_MISS else")
