@@ -58,21 +58,37 @@ bool BanKeeper::add(std::vector<BanRequest> bans, bool count, Done done) {
   return true;
 }
 
+unsigned BanKeeper::enforce(std::vector<BanRequest> bans) {
+  unsigned added = 0;
+  std::string error;
+  for (BanRequest& request : bans) added += bool(bans_.add(std::move(request), error, true));
+  std::lock_guard lock(mutex_);
+  if (!added || stopping_) return added;
+  enforced_ = true;
+  begin();
+  wake_.notify_one();
+  return added;
+}
+
 void BanKeeper::run() {
   for (;;) {
     std::vector<Job> jobs;
+    bool enforced = false;
     {
       std::unique_lock lock(mutex_);
-      if (queue_.empty() && !sweep_ && !stopping_) {
+      auto wanted = [this] { return stopping_ || enforced_ || !queue_.empty(); };
+      if (!wanted() && !sweep_) {
         const bool idle = waiting_.empty() && !unkept_ && bans_.all().empty();
-        if (idle) wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-        else wake_.wait_for(lock, std::chrono::milliseconds(200), [this] { return stopping_ || !queue_.empty(); });
+        if (idle) wake_.wait(lock, wanted);
+        else wake_.wait_for(lock, std::chrono::milliseconds(200), wanted);
       }
       if (stopping_) return;
       jobs.assign(std::move_iterator(queue_.begin()), std::move_iterator(queue_.end()));
       queue_.clear();
+      enforced = std::exchange(enforced_, false);
     }
     if (!jobs.empty()) accept(std::move(jobs));
+    else if (enforced) keep();
     if (!sweep_ && wants_sweep()) {
       sweep_ = std::make_unique<Sweep>();
       sweep_->target = bans_.newest();

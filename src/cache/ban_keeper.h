@@ -41,6 +41,8 @@ class BanKeeper {
   // False: too many wait. With `count` the answer comes when the objects have been counted, or after two seconds; else as
   // soon as the bans are durable.
   bool add(std::vector<BanRequest>, bool count, Done);
+  // In force when this returns, and kept soon after: what origins ask for. How many there was room for.
+  unsigned enforce(std::vector<BanRequest>);
   // For tests: how old a ban must be to end, and how long a soft one waits before it is looked at again.
   void set_times(int64_t least_age_us, int64_t again_us);
 
@@ -80,7 +82,7 @@ class BanKeeper {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> queue_;
-  bool stopping_ = false, running_ = false;
+  bool stopping_ = false, running_ = false, enforced_ = false;
   std::atomic<int64_t> least_age_us_{60'000'000}, again_us_{60'000'000};
   // The thread's own.
   std::vector<Waiting> waiting_;

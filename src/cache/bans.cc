@@ -14,7 +14,7 @@
 
 namespace loligo::cache {
 
-Ban::Ban(uint64_t id, BanRequest request) : id(id), what(std::move(request)) {}
+Ban::Ban(BanRequest request) : what(std::move(request)) {}
 Ban::~Ban() = default;
 Bans::Bans() = default;
 Bans::~Bans() = default;
@@ -90,7 +90,7 @@ static std::string compile(Ban& ban) {
 }
 
 // Under the lock. The same again takes the place of the old one.
-bool Bans::insert(const BanRef& ban) {
+bool Bans::insert(const BanRef& ban, size_t most_others) {
   if (ban->what.kind == BanKind::pattern) {
     for (auto& old : patterns_)
       if (old->what.soft == ban->what.soft && old->what.text == ban->what.text) {
@@ -107,7 +107,7 @@ bool Bans::insert(const BanRef& ban) {
       it = table.try_emplace(ban->hash).first;
     }
     BanRef& place = ban->what.soft ? it->second.soft : it->second.hard;
-    if (!place && others_ >= kMostOthers) {
+    if (!place && others_ >= most_others) {
       if (!it->second.hard && !it->second.soft) table.erase(it);
       return false;
     }
@@ -118,16 +118,17 @@ bool Bans::insert(const BanRef& ban) {
   return true;
 }
 
-BanRef Bans::add(BanRequest request, std::string& error) {
+BanRef Bans::add(BanRequest request, std::string& error, bool by_origin) {
   if (request.text.empty() || request.text.size() > kMostText || request.text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
     error = "a text of 1 to 4096 bytes without controls is needed";
     return {};
   }
-  // Compiled before the lock is taken: ids are given out by one thread.
-  auto ban = std::make_shared<Ban>(next_id(), std::move(request));
+  // Compiled before the lock is taken, which those wait for who look something up.
+  auto ban = std::make_shared<Ban>(std::move(request));
   if (error = compile(*ban); !error.empty()) return {};
   std::lock_guard lock(mutex_);
-  if (insert(ban)) return ban;
+  ban->id = next_id();
+  if (insert(ban, by_origin ? kMostOthers / 2 : kMostOthers)) return ban;
   error.clear();
   return {};
 }
@@ -181,7 +182,8 @@ static BanRef read_line(std::string_view line) {
   auto id = base::parse_decimal<uint64_t>(word());
   auto kind = base::parse_decimal<unsigned>(word()), soft = base::parse_decimal<unsigned>(word());
   if (!id || !kind || !soft || *kind > 2 || *soft > 1 || line.empty() || line.size() > Bans::kMostText) return {};
-  auto ban = std::make_shared<Ban>(*id, BanRequest{BanKind(*kind), *soft == 1, std::string(line)});
+  auto ban = std::make_shared<Ban>(BanRequest{BanKind(*kind), *soft == 1, std::string(line)});
+  ban->id = *id;
   return compile(*ban).empty() ? ban : BanRef();
 }
 

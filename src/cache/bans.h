@@ -34,9 +34,9 @@ struct BanRequest {
 };
 
 struct Ban {
-  Ban(uint64_t id, BanRequest request);
+  explicit Ban(BanRequest request);
   ~Ban();
-  const uint64_t id;         // microseconds since 1970, or the next number
+  uint64_t id = 0;           // microseconds since 1970, or the next number; does not change once it is in force
   const BanRequest what;
   uint64_t hash = 0;         // of a tag, or the URL's key
   std::unique_ptr<re2::RE2> regex;
@@ -63,8 +63,8 @@ class Bans {
   // Asks again all that are newer than the object. The ban that made it stale, if one did.
   bool ask_all(const Response&, bool count, BanRef& stale_by) const;
 
-  // Null, and why not.
-  BanRef add(BanRequest, std::string& error);
+  // Null, and why not. What origins ask for never takes the last places.
+  BanRef add(BanRequest, std::string& error, bool by_origin = false);
   std::vector<BanRef> all() const;
   void end(const std::vector<BanRef>&);
 
@@ -79,7 +79,7 @@ class Bans {
   struct Finding { Ban* hard = nullptr; BanRef soft; };
   bool ask(const Response&, bool count) const;
   Finding look(const Response&, uint64_t since) const;
-  bool insert(const BanRef&);
+  bool insert(const BanRef&, size_t most_others = kMostOthers);
   uint64_t next_id() const;
 
   mutable std::shared_mutex mutex_;

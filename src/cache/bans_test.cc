@@ -35,7 +35,7 @@ uint64_t add(Bans& bans, BanKind kind, std::string text, bool soft = false) {
 
 Tags tags_in(const std::string& fields) {
   http::TestHead head = http::response_with(fields);
-  return tags_of(head.head, head.bytes());
+  return tags_of(head.head, head.bytes(), "http://site.test/page");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "cache/stored_form.h"
+#include "http/cache_groups.h"
 #include "http/conditional.h"
 #include "http/targeted.h"
 #include "http/uri.h"
@@ -371,6 +372,12 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, Arriva
     // Another origin's objects are not this one's to remove: it would be a way to empty the cache.
     auto named = http::resolve_reference(a.url, response.value(id, bytes));
     if (named && *named != a.url && http::same_origin(a.url, *named)) gone += purge(*named), ++own;
+  }
+  if (response.has(http::FieldId::cache_group_invalidation)) {
+    std::vector<BanRequest> bans;
+    for (const std::string& group : http::cache_groups(response, bytes, http::FieldId::cache_group_invalidation))
+      bans.push_back({BanKind::tag, false, group_tag(a.url, group)});
+    ban_keeper_.enforce(std::move(bans));
   }
   // Our own purges are not against the answer that causes them.
   if (const uint64_t now = purges_.now(); !purged && now == before + own) a.purges_seen = now;

@@ -135,8 +135,8 @@ class Cache {
   void drop(Response&);
   // Its growing body is larger than memory keeps; the disk may still follow it.
   void outgrown(Response&, const Policy&);
-  // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, and what Location and
-  // Content-Location name on the same origin. How many objects went. Before admit(): what the request itself brought stays.
+  // What an unsafe request has changed is no longer known (RFC 9111 section 4.4): its target, what Location and
+  // Content-Location name on the same origin, and the groups that Cache-Group-Invalidation names (RFC 9875). How many objects went. Before admit(): what the request itself brought stays.
   unsigned invalidate(const http::Head& response, const char* bytes, Arrival&);
   // All variants; how many there were in memory. `done`, if given, hears how many there were in all when the disk will not
   // bring them back, or nothing when it may, on any thread, perhaps before this returns.

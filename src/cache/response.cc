@@ -121,7 +121,7 @@ void index_head(Response& response) {
   response.content_type = view(FieldId::content_type);
   response.date_text = view(FieldId::date);
   response.has_date = head.has(FieldId::date);
-  response.tags = tags_of(head, text.data());
+  response.tags = tags_of(head, text.data(), response.url);
   response.has_surrogate_control = head.has(FieldId::surrogate_control);
 }
 

@@ -45,6 +45,7 @@ struct Response final : store::Object {
   mutable std::atomic<uint64_t> asked{0};
   mutable std::atomic<int64_t> stale_since{0};
   Tags tags;
+  bool has_disk_copy() const override { return disk_id != 0; }
   void set_moment(uint64_t m) {
     moment = m;
     asked.store(m, std::memory_order_relaxed);

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/cache_groups.h"
+#include "http/uri.h"
 
 namespace loligo::cache {
 namespace {
@@ -38,12 +40,18 @@ std::vector<std::string_view> tag_names(const http::Head& head, const char* byte
   return names;
 }
 
-Tags tags_of(const http::Head& head, const char* bytes) {
+std::string group_tag(std::string_view url, std::string_view group) {
+  std::string tag(http::origin_of(url));
+  return tag.append("\x01").append(group);
+}
+
+Tags tags_of(const http::Head& head, const char* bytes, std::string_view url) {
   Tags tags;
-  const std::vector<std::string_view> names = tag_names(head, bytes);
-  if (names.empty()) return tags;
   std::vector<uint64_t> all;
-  for (std::string_view name : names) all.push_back(tag_hash(name));
+  for (std::string_view name : tag_names(head, bytes)) all.push_back(tag_hash(name));
+  if (head.has(http::FieldId::cache_groups))
+    for (const std::string& group : http::cache_groups(head, bytes, http::FieldId::cache_groups)) all.push_back(tag_hash(group_tag(url, group)));
+  if (all.empty()) return tags;
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   tags.too_many = all.size() > Tags::kMost;

@@ -19,6 +19,8 @@ namespace loligo::http {
   X(authorization, "Authorization")                          \
   X(authentication_info, "Authentication-Info")              \
   X(cache_control, "Cache-Control")                          \
+  X(cache_group_invalidation, "Cache-Group-Invalidation")    \
+  X(cache_groups, "Cache-Groups")                            \
   X(cache_status, "Cache-Status")                            \
   X(cdn_cache_control, "CDN-Cache-Control")                  \
   X(cdn_loop, "CDN-Loop")                                    \

@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/http/libhttp.a
 src_http_libhttp_a_SOURCES = \
   src/http/blanks.cc src/http/blanks.h \
   src/http/cache_control.cc src/http/cache_control.h src/http/cache_control_rows.h \
+  src/http/cache_groups.cc src/http/cache_groups.h \
   src/http/chunked.cc src/http/chunked.h \
   src/http/conditional.cc src/http/conditional.h \
   src/http/date.cc src/http/date.h \
@@ -12,6 +13,7 @@ src_http_libhttp_a_SOURCES = \
   src/http/hop_by_hop.cc src/http/hop_by_hop.h \
   src/http/range.cc src/http/range.h \
   src/http/scan.h \
+  src/http/structured_field.cc src/http/structured_field.h \
   src/http/surrogate.cc src/http/surrogate.h \
   src/http/targeted.cc src/http/targeted.h \
   src/http/uri.cc src/http/uri.h \
@@ -21,6 +23,7 @@ check_PROGRAMS += src/http/http_test
 src_http_http_test_SOURCES = src/base/test_main.cc \
   src/http/blanks_test.cc \
   src/http/cache_control_test.cc \
+  src/http/cache_groups_test.cc \
   src/http/chunked_test.cc \
   src/http/conditional_test.cc \
   src/http/corpus_test.cc \

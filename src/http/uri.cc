@@ -228,14 +228,13 @@ std::optional<std::string> resolve_reference(std::string_view base, std::string_
   return canonical_of(to);
 }
 
-bool same_origin(std::string_view a, std::string_view b) {
-  auto origin = [](std::string_view uri) {
-    size_t host = uri.find("://");
-    if (host == uri.npos) return std::string_view();
-    return uri.substr(0, host + 3 + authority_end(uri.substr(host + 3)));
-  };
-  return !origin(a).empty() && origin(a) == origin(b);
+std::string_view origin_of(std::string_view uri) {
+  size_t host = uri.find("://");
+  if (host == uri.npos) return {};
+  return uri.substr(0, host + 3 + authority_end(uri.substr(host + 3)));
 }
+
+bool same_origin(std::string_view a, std::string_view b) { return !origin_of(a).empty() && origin_of(a) == origin_of(b); }
 
 std::optional<std::string> percent_decode(std::string_view text) {
   std::string out;

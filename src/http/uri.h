@@ -37,6 +37,8 @@ void canonical(std::string_view scheme, std::string_view host, bool ipv6_literal
 
 // Resolves a reference (Location, Content-Location) against a canonical base URI; nullopt if malformed.
 std::optional<std::string> resolve_reference(std::string_view base, std::string_view reference);
+// Scheme, host and port; empty if there are none.
+std::string_view origin_of(std::string_view canonical);
 // Same scheme, host and port (RFC 9110 4.3.1).
 bool same_origin(std::string_view canonical_a, std::string_view canonical_b);
 

@@ -284,3 +284,48 @@ def _(lab):
     check(not pull.has("/10/d"), "stale")
     pull.right("/10/d")
     same(source.conditional["/10/d"], 1, "validated")
+
+
+class Grouped(Source):
+    """/SIZE/NAME belongs to the groups that its name is made of; a POST to /0/NAME says that they changed, with the status that NAME ends with."""
+
+    def answer(self, sock, method, path, fields):
+        names = path.rpartition("/")[2].split("-")
+        if method == "POST":
+            status = int(names.pop())
+            groups = ", ".join(f'"{name}"' for name in names)
+            sock.sendall(f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\nCache-Group-Invalidation: {groups}\r\n\r\n".encode())
+            return
+        groups = ", ".join(f'"{name}"' for name in names)
+        self.fields = ("Cache-Control: max-age=3600", f"Cache-Groups: {groups}", 'Cache-Group-Invalidation: "innocent"')
+        super().answer(sock, method, path, fields)
+
+
+@each_place("groups", "Cache-Groups: what an unsafe request changed goes at once, on its origin alone")
+def _(lab, place):
+    source, proxy, pull = setup(lab, place, Grouped(lab))
+    other = Puller(lab, proxy, Grouped(lab))
+    paths = ["/10/a", "/10/a-b", "/10/b", "/70000/a", "/10/innocent"]
+    fill(lab, proxy, pull, paths)
+    fill(lab, proxy, other, paths)
+    same((pull.held(paths), other.held(paths)), (5, 5), "stored; an answer to GET ends nothing")
+    for status in (404, 500):
+        same(pull.ask(f"/0/a-b-{status}", method="POST").status, status, "POST")
+    same(pull.held(paths), 5, "after requests that failed")
+    same(pull.ask("/0/a-204", method="POST").status, 204, "POST")
+    same([path for path in paths if not pull.has(path)], ["/10/a", "/10/a-b", "/70000/a"], "what is gone")
+    same(other.held(paths), 5, "on the other origin")
+    fill(lab, proxy, pull, paths)
+    same(pull.held(paths), 5, "fetched again they are stored")
+
+
+@scenario("purge.groups-lasting", "What a group took stays gone after a restart", squid=SQUID)
+def _(lab):
+    source, proxy, pull = setup(lab, "disk", Grouped(lab))
+    fill(lab, proxy, pull, ["/10/a", "/10/b"])
+    same(pull.ask("/0/a-200", method="POST").status, 200, "POST")
+    time.sleep(0.5 * lab.patience)
+    pull.close()
+    kill_hard(proxy)
+    proxy.start()
+    same((pull.has("/10/a"), pull.has("/10/b")), (False, True), "after a kill -9")
