@@ -337,7 +337,7 @@ mgr::Sources ManagerRoom::sources() {
   s.version = package_version();
   s.build_info = "epoll, OpenSSL, c-ares, RE2";
   s.hostname = v.snapshot_->hostname;
-  for (auto& w : v.workers_) s.workers.push_back(&w->loop.counters());
+  for (auto& w : v.workers_) s.workers.push_back(&w->loop.counters()), s.reasons.push_back(&w->upstream.reasons);
   s.process = [&v] {
     mgr::ProcessFacts f = mgr::read_process_facts();
     f.start_wall_us = v.started_wall_us_;

@@ -83,6 +83,7 @@ std::shared_ptr<const client::Snapshot> build_snapshot(const Settings& settings,
   s->settings = settings.client;
   s->hostname = settings.client.visible_hostname.empty() ? machine_name() : settings.client.visible_hostname;
   s->unique_name = settings.client.unique_hostname.empty() ? s->hostname : settings.client.unique_hostname;
+  s->cache_status = client::cache_status_prefix(s->unique_name);
   s->via_value = s->unique_name + (settings.client.httpd_suppress_version_string ? " (loligo)" : " (loligo/0.1.0)");
   s->http_access = access::Rules::compile(settings.client.http_access, acls, problems);
   s->miss_access = access::Rules::compile(settings.server.miss_access, acls, problems);

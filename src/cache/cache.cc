@@ -84,6 +84,7 @@ Found Cache::lookup(const Question& q) {
   if (selector.banned) remove_banned(q.key);
   if (!found.response && !arriving_.empty()) join_arriving(found, q, selector);
   found.other_variant = selector.other_variant;
+  found.purged = selector.banned;
   if (found.response) judge(found, q);
   return found;
 }
@@ -117,7 +118,10 @@ void Cache::judge(Found& found, const Question& q) {
   const Response& r = *found.response;
   found.age = http::current_age(r.lifetimes, q.now);
   const bool soft = r.stale_since.load(std::memory_order_relaxed) != 0;
-  switch (http::judge(soft ? r.current_lifetimes() : r.lifetimes, q.control, r.rule, q.limits, q.now)) {
+  const http::Judgement judgement = http::judge(soft ? r.current_lifetimes() : r.lifetimes, q.control, r.rule, q.limits, q.now);
+  found.why = judgement.why;
+  if (soft && http::describe(found.why).family == http::ReasonFamily::stale && r.lifetimes.freshness > found.age) found.why = http::CacheReason::softly_purged;
+  switch (judgement.verdict) {
     case http::FreshnessVerdict::fresh:
     case http::FreshnessVerdict::stale_allowed: found.finding = Finding::hit; break;
     case http::FreshnessVerdict::stale_revalidate: found.finding = Finding::hit_revalidate; break;
@@ -127,37 +131,56 @@ void Cache::judge(Found& found, const Question& q) {
 
 namespace {
 constexpr uint64_t kLargestRead = 1 << 20;      // larger ones are sent from their file
+
+// One question to the disk, and what its heads showed. The judging of heads and the answer follow each other.
+struct Asked {
+  explicit Asked(std::string_view u) : url(u) {}
+  const std::string url;
+  bool other_variant = false, purged = false;
+  OnDisk tell(OnDisk answer) const {
+    answer.other_variant = !answer.response && other_variant;
+    answer.purged = answer.purged || (!answer.response && purged);
+    return answer;
+  }
+};
 }  // namespace
 
 bool Cache::find_on_disk(const Question& q, std::shared_ptr<const void> owner, std::shared_ptr<const Policy> policy, OnDisk& now,
                          std::function<void(OnDisk)> later) {
   const uint64_t seen = purges_.now();
-  auto url = std::make_shared<const std::string>(q.url);
-  auto match = [this, key = q.key, url, owner = std::move(owner), request = q.request, bytes = q.bytes](std::string_view form) {
+  auto asked = std::make_shared<Asked>(q.url);
+  auto match = [this, key = q.key, asked, owner = std::move(owner), request = q.request, bytes = q.bytes](std::string_view form) {
     StoredSelection s;
-    if (!read_selection(form, s) || s.url != *url ||
-        (!s.vary_names.empty() && http::selecting_key(s.vary_names, *request, bytes) != s.selecting_key)) return false;
+    if (!read_selection(form, s) || s.url != asked->url) return false;
+    if (!s.vary_names.empty() && http::selecting_key(s.vary_names, *request, bytes) != s.selecting_key) {
+      asked->other_variant = true;
+      return false;
+    }
     if (s.moment >= bans_.newest()) return true;
     auto head = read_stored_head(key, form);
-    return head && bans_.allows(*head);
+    const bool allowed = head && bans_.allows(*head);
+    if (!allowed) asked->purged = true;
+    return allowed;
   };
   const bool keeps = policy->memory_enabled && policy->keep_disk;
   const uint64_t limit = keeps ? std::min(max_object(*policy), kLargestRead) : 0;
   store::Disk::Found found;
-  auto answer = [this, key = q.key, url, policy, seen, later = std::move(later)](store::Disk::Found f) {
-    later(promote(std::move(f), key, *url, *policy, seen));
+  auto answer = [this, key = q.key, asked, policy, seen, later = std::move(later)](store::Disk::Found f) {
+    later(asked->tell(promote(std::move(f), key, asked->url, *policy, seen)));
   };
   if (!disk_->find(q.key, limit, std::move(match), found, std::move(answer))) return false;
-  now = promote(std::move(found), q.key, q.url, *policy, seen);
+  now = asked->tell(promote(std::move(found), q.key, q.url, *policy, seen));
   return true;
 }
 
 // What came from the disk goes to memory, unless memory has got one meanwhile, or it was purged while it was read.
 OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::string_view url, const Policy& policy, uint64_t purges_seen) {
-  OnDisk answer{{}, found.other_variant};
-  if (!found || purges_.purged_since(purges_seen, key)) return answer;
+  OnDisk answer;
+  if (!found) return answer;
+  if (purges_.purged_since(purges_seen, key)) return {{}, false, true};
   answer.response = read_stored_form(key, found.head, std::move(found.body));
-  if (!answer.response || !bans_.allows(*answer.response)) return {{}, found.other_variant};
+  if (!answer.response) return answer;
+  if (!bans_.allows(*answer.response)) return {{}, false, true};
   Response& r = *answer.response;
   r.disk_id = found.id;
   r.rule = policy.refresh_patterns.match(url);
@@ -170,7 +193,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   // A purge notes, then removes; we add, then look: one of the two sees the other.
   if (purges_.purged_since(purges_seen, key) || !bans_.allows(*answer.response)) {
     memory_.erase(*answer.response);
-    answer.response.reset();
+    return {{}, false, true};
   }
   return answer;
 }
@@ -178,7 +201,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
 // Clients have seen something newer than what is stored, though it may not be stored itself: the old one goes (as
 // Squid removes it). Not by answers to a part or for one user, nor by failures.
 static bool outdates(int status, const http::StoreQuestion& q, const Arrival& a) {
-  if (a.method != http::Method::get || !a.may_store || q.request_has_range || q.request_has_authorization || q.request.no_store) return false;
+  if (a.method != http::Method::get || a.refusal != http::kStore || q.request_has_range || q.request_has_authorization || q.request.no_store) return false;
   switch (status) {
     case 200: case 203: case 300: case 301: case 302: case 303: case 307: case 308: case 404: case 410: return true;
     default: return false;
@@ -220,19 +243,21 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
   question.refuses_cookies = policy.settings.stored_set_cookie == StoredCookies::no_store;
   question.content_location_is_target = a.method == http::Method::post && names_target(head, bytes, a);
-  http::StoreVerdict verdict = http::StoreVerdict::denied_by_cache_rule;
-  if (a.may_store && (policy.memory_enabled || disk_) && !purges_.purged_since(a.purges_seen, a.key)) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
+  http::StoreVerdict verdict = a.refusal;
+  if (verdict == http::kStore && !policy.memory_enabled && !disk_) verdict = http::StoreVerdict::caching_off;
+  if (verdict == http::kStore && purges_.purged_since(a.purges_seen, a.key)) verdict = http::StoreVerdict::purged_meanwhile;
+  if (verdict == http::kStore) verdict = http::may_store(head, bytes, control, lifetimes, rule, question);
   bool negative = negative_ttl > 0 && head.status() >= 400 && !lifetimes.explicit_lifetime;
 
   auto vary = http::vary_names(head, bytes);
-  if (!vary) verdict = http::StoreVerdict::vary_star;
+  if (!vary && verdict == http::kStore) verdict = http::StoreVerdict::vary_star;
   bool fits_memory = policy.memory_enabled && (policy.keep_network || disk_) &&
                      (a.length == store::kUnknownLength || a.length <= max_object(policy));
-  if (verdict == http::StoreVerdict::store && a.length != store::kUnknownLength) {
+  if (verdict == http::kStore && a.length != store::kUnknownLength) {
     if ((!fits_memory && !disk_) || a.length > policy.max_object) verdict = http::StoreVerdict::too_large;
     else if (a.length < policy.min_object) verdict = http::StoreVerdict::too_small;
   }
-  bool store = verdict == http::StoreVerdict::store;
+  bool store = verdict == http::kStore;
 
   auto body = base::make_ref<store::Body>(a.length, store && fits_memory, policy.read_ahead_gap);
   auto response = base::make_ref<Response>(a.key, body);
@@ -252,7 +277,8 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
     response->selecting_key = http::selecting_key(response->vary_names, *a.request, a.request_bytes);
   }
   if (store) {
-    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length);
+    bool disk_busy = false;
+    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length, &disk_busy);
     if (disk_ && !response->disk_id) events_.refused(*response);
     response->stored = true;
     response->passing = !policy.keep_network;
@@ -263,12 +289,15 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
     if (!fits_memory || !memory_.insert(response, replaces)) {
       memory_.erase_if(a.key, replaces);
       response->stored = response->disk_id != 0;
-      if (!response->stored) response->verdict = http::StoreVerdict::too_large;
+      if (!response->stored) response->verdict = disk_busy ? http::StoreVerdict::disk_busy : http::StoreVerdict::too_large;
       body->stop_retaining();
       arrive(response);
     }
     // As in promote(): purged between the verdict and here.
-    if (response->stored && (purges_.purged_since(a.purges_seen, a.key) || banned_meanwhile(*response))) drop(*response);
+    if (response->stored && (purges_.purged_since(a.purges_seen, a.key) || banned_meanwhile(*response))) {
+      drop(*response);
+      response->verdict = http::StoreVerdict::purged_meanwhile;
+    }
   } else if (outdates(head.status(), question, a) && (memory_.has(a.key) || may_be_on_disk(a.key))) {
     purge(a.url);
   }
@@ -276,10 +305,12 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
 }
 
 // May it stay, with what a 304 has changed? A new Vary makes another variant of it, which only a whole answer can be.
-static bool stays(const http::Head& head, const char* bytes, const http::ResponseCacheControl& control, const Response& old, const Response& fresh) {
-  if ((control.no_store && !control.must_understand && !fresh.rule.ignore_no_store) || (control.private_ && !fresh.rule.ignore_private)) return false;
+static http::StoreVerdict stays(const http::Head& head, const char* bytes, const http::ResponseCacheControl& control, const Response& old, const Response& fresh) {
+  if (control.no_store && !control.must_understand && !fresh.rule.ignore_no_store) return http::StoreVerdict::response_no_store;
+  if (control.private_ && !fresh.rule.ignore_private) return http::StoreVerdict::response_private;
   auto vary = http::vary_names(head, bytes);
-  return vary && *vary == old.vary_names;
+  if (!vary) return http::StoreVerdict::vary_star;
+  return *vary == old.vary_names ? http::kStore : http::StoreVerdict::vary_changed;
 }
 
 ResponseRef Cache::freshen(const Response& old, const http::Head& update, const char* bytes, const Arrival& a, const Policy& policy) {
@@ -294,10 +325,10 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   if (update.has(http::FieldId::age)) text.append("Age: ").append(update.value(http::FieldId::age, bytes)).append("\r\n");
   text += "\r\n";
   http::Head head;
-  bool keep = false;
+  fresh->verdict = http::StoreVerdict::too_large;   // together more fields than a head may have
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
     http::ResponseCacheControl control = control_of(head, text.data(), a, policy);
-    keep = stays(head, text.data(), control, old, *fresh);
+    fresh->verdict = stays(head, text.data(), control, old, *fresh);
     fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
     http::apply_negative_ttl(fresh->lifetimes, old.status, policy.settings.negative_ttl.count() / 1000);
   }
@@ -310,19 +341,21 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
   auto same_body = [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; };
-  if (!keep) {
+  if (fresh->verdict != http::kStore) {
     memory_.erase_if(old.key, same_body);
     if (disk_ && old.disk_id) disk_->erase(old.key, old.disk_id);
     return fresh;
   }
   fresh->stored = memory_.replace(fresh, same_body);
   if (disk_ && fresh->disk_id && disk_->rehead(old.key, fresh->disk_id, stored_form(*fresh))) fresh->stored = true;
-  if (fresh->stored && banned_meanwhile(*fresh)) drop(*fresh);
+  const bool banned = fresh->stored && banned_meanwhile(*fresh);
+  if (banned) drop(*fresh);
+  if (banned || purges_.purged_since(a.purges_seen, old.key)) fresh->verdict = http::StoreVerdict::purged_meanwhile;
   return fresh;
 }
 
 void Cache::compare(const Response& known, const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
-  if (known.status != 200 || head.status() != 200 || !a.may_store || a.authorized || a.request->has(http::FieldId::range)) return;
+  if (known.status != 200 || head.status() != 200 || a.refusal != http::kStore || a.authorized || a.request->has(http::FieldId::range)) return;
   const http::StoredValidators validators{known.etag, known.last_modified, known.status, known.lifetimes.date};
   const std::string length = known.content_length == store::kUnknownLength ? std::string() : std::to_string(known.content_length);
   if (http::describes(head, bytes, validators, length)) {

@@ -76,12 +76,14 @@ struct Found {
   ResponseRef response;
   int64_t age = 0;
   bool other_variant = false;   // there was one for other selecting fields
+  bool purged = false;          // there was one that a ban has taken
+  http::CacheReason why = http::CacheReason::none;   // of what was found: why it is not a plain hit
 };
 
 // What the disk had.
 struct OnDisk {
   ResponseRef response;
-  bool other_variant = false;
+  bool other_variant = false, purged = false;
 };
 
 // How a response came to be, for admission.
@@ -94,7 +96,7 @@ struct Arrival {
   base::WallSeconds request_time, response_time;
   bool accelerated = false;            // it came through an accelerator's port: CDN-Cache-Control and Surrogate-Control are for us
   bool authorized = false;             // credentials for the origin went with it, from wherever (RFC 9111 section 3.5)
-  bool may_store = true;               // `cache` and `store_miss` rules, proxy-only peers, methods
+  http::StoreVerdict refusal = http::kStore;   // why it may not be stored, whatever it says: rules, proxy-only peers, methods
   uint64_t length = store::kUnknownLength;
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
   uint64_t moment = 0;                 // Cache::moment() then

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_is_stored_and_what_is_not) {
     ResponseRef r = s.fetch(row.reply, "hello", row.request, row.line);
     BOOST_TEST(r->stored == row.stored, row.what);
     BOOST_TEST(bool(s.find().response) == row.stored, row.what);
-    BOOST_TEST((r->verdict == http::StoreVerdict::store) == row.stored, row.what);
+    BOOST_TEST((r->verdict == http::kStore) == row.stored, row.what);
   }
 }
 
@@ -91,9 +91,9 @@ BOOST_AUTO_TEST_CASE(rules_and_methods_keep_a_response_out) {
   Setup s;
   TestHead request = http::request_with(""), reply = http::response_with("Cache-Control: max-age=100\r\n");
   Arrival a = s.arrival(request);
-  a.may_store = false;
+  a.refusal = http::StoreVerdict::denied_by_store_miss;
   BOOST_TEST(!s.cache.admit(reply.head, reply.bytes(), a, s.policy)->stored);
-  a.may_store = true;
+  a.refusal = http::kStore;
   a.method = http::Method::head;   // its body is not the object's
   BOOST_TEST(!s.cache.admit(reply.head, reply.bytes(), a, s.policy)->stored);
   a.method = http::Method::get;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(bounds_of_object_sizes) {
   s.policy.min_object = 10;
   s.policy.max_object = 1000;
   struct Row { size_t size; bool stored; http::StoreVerdict verdict; };
-  for (Row row : {Row{9, false, http::StoreVerdict::too_small}, Row{10, true, http::StoreVerdict::store}, Row{1000, true, http::StoreVerdict::store},
+  for (Row row : {Row{9, false, http::StoreVerdict::too_small}, Row{10, true, http::kStore}, Row{1000, true, http::kStore},
                   Row{1001, false, http::StoreVerdict::too_large}}) {
     ResponseRef r = s.fetch("Cache-Control: max-age=100\r\n", std::string(row.size, 'x'));
     BOOST_TEST(r->stored == row.stored, row.size);

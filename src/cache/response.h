@@ -54,7 +54,7 @@ struct Response final : store::Object {
   http::Lifetimes current_lifetimes() const;
   bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
-  http::StoreVerdict verdict = http::StoreVerdict::store;   // why not, if not stored
+  http::StoreVerdict verdict = http::kStore;   // why it was not stored, or did not stay
 };
 
 // Which fields a stored head does without: Set-Cookie, unless cookies are kept, and those that no-cache="..." and

@@ -9,8 +9,8 @@
 #include "access/rules.h"
 #include "cache/cache.h"
 #include "client/error_page.h"
+#include "client/found_word.h"
 #include "client/header_rules.h"
-#include "client/lookup_outcome.h"
 #include "client/settings.h"
 #include "log/access_log.h"
 #include "server/upstream.h"
@@ -35,6 +35,7 @@ struct Snapshot {
   Settings settings;
   std::string hostname, unique_name;                 // visible_hostname; what Via carries
   std::string via_value;                             // "hostname (loligo/0.1.0)"
+  std::string cache_status = "Cache-Status: loligo"; // "Cache-Status: " and our name, as its members begin
   access::Rules http_access, miss_access, http_reply_access, follow_forwarded;
   struct ReplyLimit { uint64_t bytes; access::Rules condition; };
   std::vector<ReplyLimit> reply_limits;              // reply_body_max_size: the first that matches
@@ -54,6 +55,9 @@ struct Snapshot {
   bool purge_enabled = false;                        // some ACL names the method PURGE
   base::Milliseconds shutdown_lifetime{8'000};
 };
+
+// "Cache-Status: " and the name of this cache, as the structured field wants it (RFC 9211 section 2): a token, else a string.
+std::string cache_status_prefix(std::string_view name);
 
 // The value of X-Cache and the like when the port is known.
 void fill_port_fields(PortContext&, const Snapshot&);

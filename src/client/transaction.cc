@@ -46,7 +46,8 @@ void Transaction::reset() {
   disk_asked_ = false;
   on_disk_ = {};
   tag_ = ResultTag::none;
-  outcome_ = LookupOutcome::none;
+  found_ = FoundWord::none;
+  reason_ = served_ = http::CacheReason::none;
   code_ = log::HierarchyCode::none;
   if (fetch_facts_.attempts) fetch_facts_ = {};
   status_ = 0;

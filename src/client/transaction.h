@@ -13,7 +13,7 @@
 #include "access/facts.h"
 #include "cache/cache.h"
 #include "client/connection.h"
-#include "client/lookup_outcome.h"
+#include "client/found_word.h"
 #include "client/target.h"
 #include "client/tunnel_peer.h"
 #include "log/record.h"
@@ -84,10 +84,11 @@ class Transaction final : server::FetchOwner {
   bool joins(const cache::ResponseRef&);
   bool look_on_disk(cache::Found&);                // false: the answer comes later
   void disk_answered(cache::OnDisk);
-  void serve_hit(cache::ResponseRef, int64_t age, log::ResultTag);
+  void serve_hit(cache::Found&, log::ResultTag);
   void revalidate_in_background(cache::ResponseRef);
   void begin_fetch(cache::ResponseRef stale, bool leads);
   server::FetchRequest fetch_request(cache::ResponseRef stale);
+  http::StoreVerdict refusal() const;
   void request_fields(std::string& out);
   bool looping() const;
   bool looping_own_address() const { return connection_->port().config.mode != Port::Mode::accel && looping(); }
@@ -124,6 +125,7 @@ class Transaction final : server::FetchOwner {
   void record_server(log::Record&) const;
   bool persist() const;
   void append_cache_status(std::string& out, bool from_cache, const cache::Response*) const;
+  http::CacheReason not_stored() const;
 
   Connection* connection_ = nullptr;
   Worker* worker_ = nullptr;
@@ -143,7 +145,9 @@ class Transaction final : server::FetchOwner {
   net::ReverseLookup reverse_lookup_;
   access::Verdict verdict_;
   http::RequestCacheControl control_;
-  LookupOutcome outcome_ = LookupOutcome::none;
+  FoundWord found_ = FoundWord::none;
+  http::CacheReason reason_ = http::CacheReason::none;   // why it is no plain hit
+  http::CacheReason served_ = http::CacheReason::none;   // why it was served though stale, or something else was
   store::Key key_;
   Step step_ = Step::idle;
   bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, keeps_post_ = false, no_collapse_ = false;

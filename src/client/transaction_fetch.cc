@@ -13,6 +13,7 @@
 
 namespace loligo::client {
 
+using http::CacheReason;
 using http::FieldId;
 using http::Method;
 using log::ResultTag;
@@ -25,9 +26,9 @@ void Transaction::look_up() {
   cacheable_request_ = (method == Method::get || method == Method::head) && framing_.kind == http::BodyKind::none &&
                        target_.kind == TargetKind::resource && policy.cache.check_fast(facts_, true).allowed;
   if (!cacheable_request_) {
-    outcome_ = method != Method::get && method != Method::head ? LookupOutcome::method
-               : framing_.kind != http::BodyKind::none        ? LookupOutcome::request_body
-                                                              : LookupOutcome::cache_rule;
+    reason_ = method != Method::get && method != Method::head ? CacheReason::method
+              : framing_.kind != http::BodyKind::none        ? CacheReason::request_body
+                                                             : CacheReason::cache_rule;
     if (control_.only_if_cached) return not_cached();
     // Its answer may be kept for later GETs (RFC 9110 section 9.3.3).
     keeps_post_ = method == Method::post && target_.kind == TargetKind::resource && policy.cache.check_fast(facts_, true).allowed;
@@ -46,22 +47,26 @@ void Transaction::look_up() {
     if (!from_disk && !found.other_variant) found = worker_->cache.lookup(question());
   }
   disk_asked_ = false;
+  found_ = found.response ? FoundWord::hit : FoundWord::miss;
   bool withheld = found.response && !policy.send_hit.empty() && !policy.send_hit.check_fast(facts_, true).allowed;
   if (withheld) found = {};
-  if (found.response && !joins(found.response)) found = {};
+  bool arriving = found.response && !joins(found.response);
+  if (arriving) found = {}, found_ = FoundWord::miss;
   switch (found.finding) {
     case cache::Finding::hit_revalidate:
       revalidate_in_background(found.response);
       [[fallthrough]];
     case cache::Finding::hit:
-      return serve_hit(std::move(found.response), found.age, from_disk ? ResultTag::hit : ResultTag::mem_hit);
+      return serve_hit(found, from_disk ? ResultTag::hit : ResultTag::mem_hit);
     case cache::Finding::stale:
     case cache::Finding::miss: break;
   }
-  outcome_ = withheld             ? LookupOutcome::withheld
-             : !found.response    ? found.other_variant ? LookupOutcome::other_variant : LookupOutcome::absent
-             : control_.no_cache || control_.pragma_no_cache ? LookupOutcome::reload
-                                  : LookupOutcome::stale;
+  reason_ = withheld              ? CacheReason::send_hit_rule
+            : arriving            ? CacheReason::arriving
+            : found.response      ? found.why
+            : found.other_variant ? CacheReason::other_variant
+            : found.purged        ? CacheReason::purged
+                                  : CacheReason::absent;
   if (control_.only_if_cached) return not_cached();
   // A reload asks for a new copy, not for a comparison, unless an administrator says so (Squid's reload-into-ims).
   bool reload = control_.no_cache || control_.pragma_no_cache;
@@ -93,6 +98,7 @@ bool Transaction::may_collapse() const {
 
 void Transaction::not_cached() {
   tag_ = ResultTag::miss;
+  served_ = CacheReason::only_if_cached;
   error(ErrorId::only_if_cached_miss, 504);
 }
 
@@ -132,6 +138,7 @@ bool Transaction::look_on_disk(cache::Found& found) {
   }
   found.response = std::exchange(on_disk_.response, {});
   found.other_variant = found.other_variant || on_disk_.other_variant;
+  found.purged = found.purged || on_disk_.purged;
   if (found.response) cache::Cache::judge(found, question());
   return true;
 }
@@ -161,12 +168,20 @@ bool Transaction::wants_whole_for_range() const {
   return limit < 0 || std::all_of(ranges.list.begin(), ranges.list.end(), [&](auto& r) { return r.first <= uint64_t(limit); });
 }
 
-void Transaction::serve_hit(cache::ResponseRef response, int64_t age, ResultTag tag) {
-  // One that waited for another's fetch was not there when it asked: it counts as a miss (TCP_CF_MISS), though it asked nobody.
-  outcome_ = collapsed_ ? LookupOutcome::absent : LookupOutcome::fresh;
-  tag_ = collapsed_ ? ResultTag::miss : response->negative ? ResultTag::negative_hit : tag;
-  if (!collapsed_) (tag == ResultTag::hit ? worker_->loop.counters().client_disk_hits : worker_->loop.counters().client_memory_hits).add();
-  answer(response, true, age);
+void Transaction::serve_hit(cache::Found& found, ResultTag tag) {
+  cache::ResponseRef response = std::move(found.response);
+  if (collapsed_) {
+    // One that waited for another's fetch was not there when it asked: it counts as a miss (TCP_CF_MISS), though it asked
+    // nobody. Its reason is what it was before it waited.
+    found_ = FoundWord::miss;
+    tag_ = ResultTag::miss;
+  } else {
+    reason_ = CacheReason::none;
+    tag_ = response->negative ? ResultTag::negative_hit : tag;
+    (tag == ResultTag::hit ? worker_->loop.counters().client_disk_hits : worker_->loop.counters().client_memory_hits).add();
+  }
+  served_ = found.why;
+  answer(response, true, found.age);
 }
 
 void Transaction::revalidate_in_background(cache::ResponseRef stale) {
@@ -187,20 +202,35 @@ void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
   keep();
   collapsed_ = false;   // it waited in vain
   if (tag_ == ResultTag::none) tag_ = ResultTag::miss;
-  auto refuse = [&](ErrorId id, int status) {
+  auto refuse = [&](ErrorId id, int status, CacheReason why) {
+    served_ = why;
     if (leads) worker_->cache.flights().land(key_, cache::Landing::failed);
     error(id, status);
   };
-  if (!snapshot_->miss_access.empty() && !snapshot_->miss_access.check_fast(facts_, true).allowed) return refuse(ErrorId::forwarding_denied, 403);
+  if (!snapshot_->miss_access.empty() && !snapshot_->miss_access.check_fast(facts_, true).allowed) return refuse(ErrorId::forwarding_denied, 403, CacheReason::miss_access);
   server::FetchRequest request = fetch_request(stale);
   request.leads_flight = leads;
   request.known = std::exchange(known_, {});
-  if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503);
+  if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503, CacheReason::no_path);
   // To validate what is stored the range stays here; should a new whole come instead, it is answered from that.
   if (request.stale && head.has(FieldId::range)) whole_for_range_ = true;
   stale_ = std::move(stale);
   step_ = Step::fetching;
   fetch_ = worker_->upstream.start(std::move(request), this);
+}
+
+// Why the reply may not be stored, whatever it will say.
+http::StoreVerdict Transaction::refusal() const {
+  if (!cacheable_request_ && !keeps_post_) {
+    switch (reason_) {
+      case CacheReason::cache_rule: return http::StoreVerdict::denied_by_cache_rule;
+      case CacheReason::request_body: return http::StoreVerdict::request_with_body;
+      default: return http::StoreVerdict::request_method;
+    }
+  }
+  if (control_.no_store) return http::StoreVerdict::request_no_store;
+  const access::Rules& rules = snapshot_->policy->store_miss;
+  return rules.empty() || rules.check_fast(facts_, true).allowed ? http::kStore : http::StoreVerdict::denied_by_store_miss;
 }
 
 server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
@@ -219,8 +249,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.host_field = target_.host_field;
   r.key = key_;
   r.stale = std::move(stale);
-  r.may_store = (cacheable_request_ || keeps_post_) && !control_.no_store &&
-                (snapshot_->policy->store_miss.empty() || snapshot_->policy->store_miss.check_fast(facts_, true).allowed);
+  r.refusal = refusal();
   r.accelerated = port.mode == Port::Mode::accel;
   r.ignores_cc = port.ignore_cc;
   r.always_finish = whole_for_range_ && snapshot_->policy->range_offset_limit(facts_) < 0;
@@ -372,6 +401,9 @@ void Transaction::fetch_response(cache::ResponseRef response, server::Source sou
   fetch_facts_ = facts;
   code_ = facts.code;
   bool from_cache = source != server::Source::fresh;
+  served_ = source == server::Source::fresh ? facts.not_served : source != server::Source::failed_old ? CacheReason::none
+            : worker_->cache.offline()      ? CacheReason::offline
+                                            : CacheReason::if_error;
   if (source == server::Source::unmodified) tag_ = ResultTag::refresh_unmodified;
   else if (source == server::Source::failed_old) tag_ = ResultTag::refresh_fail_old;
   else if (stale_) tag_ = response->status >= 500 ? ResultTag::refresh_fail_err : ResultTag::refresh_modified;
@@ -403,6 +435,7 @@ void Transaction::fetch_failed(server::FetchError failure, const server::FetchFa
   fetch_facts_ = facts;
   code_ = facts.attempts && facts.server.valid() ? facts.code : log::HierarchyCode::none;
   if (stale_) tag_ = ResultTag::refresh_fail_err;
+  served_ = facts.not_served;
   failure_page(failure, facts.detail, facts.system_error);
   if (done()) connection_->transaction_ended_late();
 }

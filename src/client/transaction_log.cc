@@ -1,4 +1,5 @@
 // The end of a transaction: counters and the access log.
+#include <iterator>
 #include <utility>
 
 #include "client/transaction.h"
@@ -12,10 +13,14 @@ void Transaction::fetch_ended(const server::FetchFacts& facts) {
   fetch_ = nullptr;
   fetch_facts_.body_bytes = facts.body_bytes;
   fetch_facts_.total_us = facts.total_us;
+  fetch_facts_.not_stored = facts.not_stored;
 }
 
 void Transaction::count_it(uint64_t sent, int64_t elapsed_us) {
   base::Counters& counters = worker_->loop.counters();
+  http::ReasonCounts& reasons = worker_->upstream.reasons;   // what is not stored counts with its fetch
+  reasons.add(reason_);
+  reasons.add(served_);
   bool hit = log::is_hit(tag_), answered = !malformed_ || status_;
   counters.client_bytes_out.add(sent);
   if (answered) {
@@ -36,6 +41,10 @@ void Transaction::count_it(uint64_t sent, int64_t elapsed_us) {
     row->bytes_out.add(sent);
     if (hit) row->hit_bytes_out.add(sent);
   }
+}
+
+http::CacheReason Transaction::not_stored() const {
+  return fetch_facts_.not_stored != http::CacheReason::none || !response_ ? fetch_facts_.not_stored : response_->verdict;
 }
 
 void Transaction::record_request(log::Record& r) const {
@@ -108,8 +117,9 @@ void Transaction::log_it() {
   r.err_detail = error_detail_;
   r.sequence = worker_->next_sequence++;
   r.access_rule = verdict_.rule;
-  r.reason = describe(outcome_).reason;
-  if (response_ && !response_->stored) r.not_stored = http::text(response_->verdict);
+  const http::CacheReason reasons[] = {reason_, served_, not_stored()};
+  for (size_t i = 0; i < std::size(reasons); ++i)
+    if (reasons[i] != http::CacheReason::none) r.reasons[i] = http::text(reasons[i]);
   net::Stream& stream = connection_->stream();
   if (stream.is_tls()) r.sni = stream.sni(), r.tls_version = stream.tls_version(), r.tls_cipher = stream.tls_cipher();
   worker_->log.log(r, [&](size_t line) {

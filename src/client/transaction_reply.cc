@@ -66,20 +66,28 @@ void Transaction::append_connection(std::string& tail) {
   tail.append(close_ ? "Connection: close\r\n\r\n" : "Connection: keep-alive\r\n\r\n");
 }
 
-// RFC 9211.
+// RFC 9211. What was forwarded for no reason of the cache's is bypass; detail says what the log says.
 void Transaction::append_cache_status(std::string& out, bool from_cache, const cache::Response* r) const {
-  out.append("Cache-Status: ").append(snapshot_->unique_name);
-  if (outcome_ == LookupOutcome::fresh && from_cache) {
+  using http::CacheReason;
+  out.append(snapshot_->cache_status);
+  const bool hit = reason_ == CacheReason::none && from_cache, stored = r && r->stored && r->verdict == http::kStore;
+  if (hit) {
     out.append(";hit");
-    if (r) {
-      out.append(";ttl=");
-      out.append(fmt::to_string(r->current_lifetimes().freshness - http::current_age(r->lifetimes, worker_->loop.wall_seconds())));
-    }
   } else {
-    out.append(";fwd=").append(describe(outcome_).forward);
+    const std::string_view forward = http::describe(reason_).forward;
+    out.append(";fwd=").append(forward.empty() ? std::string_view("bypass") : forward);
     if (fetch_facts_.server_status) out.append(";fwd-status="), append_number(out, uint64_t(fetch_facts_.server_status));
-    if (r && r->stored) out.append(";stored");
+    if (stored) out.append(";stored");
     if (collapsed_) out.append(";collapsed");
+  }
+  if (hit ? bool(r) : stored) {
+    out.append(";ttl=");
+    out.append(fmt::to_string(r->current_lifetimes().freshness - http::current_age(r->lifetimes, worker_->loop.wall_seconds())));
+  }
+  if (!hit || served_ != CacheReason::none) {
+    std::string_view before = ";detail=";
+    for (CacheReason why : {reason_, served_, not_stored()})
+      if (why != CacheReason::none) out.append(std::exchange(before, "+")).append(http::text(why));
   }
   out.append("\r\n");
 }
@@ -99,7 +107,7 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
     http::format_date(r->lifetimes.response_time, date);
     tail.append("Date: ").append(date, sizeof date).append("\r\n");
   }
-  tail.append(port.outcome_fields(from_cache && !collapsed_, describe(outcome_).found, r && r->by_http10));
+  tail.append(port.outcome_fields(from_cache && !collapsed_, found_, r && r->by_http10));
   append_cache_status(tail, from_cache, r);
 }
 
@@ -333,7 +341,7 @@ void Transaction::simple_answer(int status, std::string_view reason, std::string
   } else {
     close_ = true;   // its end is the connection's
   }
-  tail.append(connection_->port().outcome_fields(false, describe(outcome_).found));
+  tail.append(connection_->port().outcome_fields(false, found_));
   append_connection(tail);
   reply.head = text;
   reply.tail = tail;

@@ -46,6 +46,7 @@ bool Transaction::reply_passes(const cache::Response& r) {
   }
   if (access::Verdict v = snapshot_->http_reply_access.check_fast(facts_, true); !v.allowed) {
     verdict_ = v;
+    served_ = http::CacheReason::reply_rule;
     base::log_event(base::Section::access, 3, "denied the reply to {} {} by {}", facts_.method_text, target_.url, v.rule);
     deny(v, ErrorId::access_denied, ResultTag::denied_reply);
     return false;
@@ -57,6 +58,7 @@ bool Transaction::reply_passes(const cache::Response& r) {
     reply_limit_ = size == store::kUnknownLength ? limit.bytes : store::kUnknownLength;
     if (size == store::kUnknownLength || size <= limit.bytes) break;
     tag_ = ResultTag::denied_reply;
+    served_ = http::CacheReason::reply_too_large;
     error(ErrorId::too_big, 403);
     return false;
   }

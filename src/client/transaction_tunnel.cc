@@ -111,7 +111,7 @@ void Transaction::fetch_switched(server::ServerConnectionPtr server, cache::Resp
   step_ = Step::tunnelling;
   std::string head_text = response->head;
   head_text += fmt::format("Upgrade: {}\r\nConnection: Upgrade\r\n{}\r\n", upgrade_reply_.empty() ? upgrade_allowed() : upgrade_reply_,
-                           connection_->port().outcome_fields(false, describe(outcome_).found));
+                           connection_->port().outcome_fields(false, found_));
   head_size_ = head_text.size();
   connection_->tunnel(std::move(server), head_text + early, snapshot_->routing->settings.read_timeout);
 }

@@ -121,7 +121,7 @@ RequestCacheControl request_cache_control(const Head& head, const char* bytes) {
     }
   });
   out.pragma_no_cache = pragma_says_no_cache(head, bytes);
-  if (out.pragma_no_cache && !head.has(FieldId::cache_control)) out.no_cache = true;  // RFC 9111 5.4
+  if (out.pragma_no_cache && !head.has(FieldId::cache_control)) out.no_cache = out.by_pragma = true;  // RFC 9111 5.4
   return out;
 }
 

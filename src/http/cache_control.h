@@ -21,6 +21,7 @@ struct RequestCacheControl {
   bool no_cache = false;              // also Pragma: no-cache where there is no Cache-Control
   bool no_store = false, no_transform = false, only_if_cached = false;
   bool pragma_no_cache = false;
+  bool by_pragma = false;             // no_cache is Pragma's
 };
 RequestCacheControl request_cache_control(const Head&, const char* bytes);
 

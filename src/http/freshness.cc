@@ -25,12 +25,6 @@ constexpr int kAboutOneRequest[] = {304, 407, 412};
 
 template <size_t N> bool contains(const int (&list)[N], int status) { return std::find(list, list + N, status) != list + N; }
 
-constexpr std::string_view kVerdictTexts[] = {
-    "store", "request-method", "request-no-store", "response-no-store", "private", "authorization", "vary-star", "partial-content",
-    "no-lifetime-or-validator", "status-not-understood", "negative", "range-request", "malformed", "denied-by-cache-rule", "too-large", "too-small",
-    "set-cookie",
-};
-
 // The first member of Age, digits only; what is malformed counts as absent (RFC 9111 5.1). Empty members are none (RFC 9110 5.6.1).
 int64_t age_field(const Head& response, const char* bytes) {
   std::string_view first;
@@ -77,15 +71,23 @@ void set_heuristic(const Head& response, const char* bytes, const ResponseCacheC
   if (rule.override_lastmod) l.freshness = std::max(l.freshness, clamp_seconds(rule.min));
 }
 
-// What a client's request asks beyond the lifetime.
-enum class ClientWish : uint8_t { none, validate, too_old };
+// What a client's request asks beyond the lifetime; none = nothing.
+CacheReason client_wish(const RequestCacheControl& request, const RefreshRule& rule, int64_t age, int64_t freshness) {
+  if (!rule.ignore_reload) {
+    if (request.no_cache) return request.by_pragma ? CacheReason::pragma : CacheReason::reload;
+    if (request.max_age == 0) return CacheReason::request_max_age;
+  }
+  if (request.max_age > 0 && age > request.max_age) return CacheReason::request_max_age;
+  if (request.min_fresh != kAbsent && freshness - age < request.min_fresh) return CacheReason::min_fresh;
+  return CacheReason::none;
+}
 
-ClientWish client_wish(const RequestCacheControl& request, const RefreshRule& rule, int64_t age, int64_t freshness) {
-  bool reload = request.no_cache || request.max_age == 0;
-  if (reload && !rule.ignore_reload) return ClientWish::validate;
-  if (request.max_age > 0 && age > request.max_age) return ClientWish::too_old;
-  if (request.min_fresh != kAbsent && freshness - age < request.min_fresh) return ClientWish::too_old;
-  return ClientWish::none;
+// What is not fresh waits for the server: is there anything that would have let it be served, but for a rule?
+CacheReason why_stale(const Lifetimes& l, const RequestCacheControl& request, int64_t staleness) {
+  if (l.no_cache) return CacheReason::always_validate;
+  bool tolerated = staleness <= request.max_stale || staleness < l.stale_while_revalidate;
+  if (l.must_revalidate && tolerated) return CacheReason::must_revalidate;
+  return request.max_stale != kAbsent && !tolerated ? CacheReason::beyond_max_stale : CacheReason::expired;
 }
 
 bool has_validator(const Head& response) { return response.has(FieldId::etag) || response.has(FieldId::last_modified); }
@@ -101,13 +103,13 @@ bool vary_is_star(const Head& response, const char* bytes) {
 StoreVerdict judge_request(const StoreQuestion& q) {
   bool method_stores = q.request_method == Method::get || (q.request_method == Method::post && q.content_location_is_target);
   if (!method_stores) return StoreVerdict::request_method;
-  return q.request.no_store ? StoreVerdict::request_no_store : StoreVerdict::store;
+  return q.request.no_store ? StoreVerdict::request_no_store : kStore;
 }
 
 StoreVerdict judge_status(int status) {
   if (status < 200 || contains(kAboutOneRequest, status)) return StoreVerdict::status_not_understood;
   if (status == 206) return StoreVerdict::partial_content;
-  return status == 416 ? StoreVerdict::range_request : StoreVerdict::store;
+  return status == 416 ? StoreVerdict::range_request : kStore;
 }
 
 // RFC 9111 section 3: no-store, private, must-understand and section 3.5.
@@ -118,7 +120,7 @@ StoreVerdict judge_directives(int status, const ResponseCacheControl& cc, const 
   if (cc.private_ && !rule.ignore_private) return StoreVerdict::response_private;
   bool shared_allowed = cc.public_ || cc.s_maxage != kAbsent || cc.must_revalidate;
   if (q.request_has_authorization && !shared_allowed) return StoreVerdict::authorization;
-  return StoreVerdict::store;
+  return kStore;
 }
 
 // Worth storing: it can be served for a while, or validated.
@@ -130,19 +132,17 @@ StoreVerdict judge_use(const Head& response, const Lifetimes& l, const RefreshRu
     return error ? StoreVerdict::negative : StoreVerdict::no_lifetime_or_validator;
   // RFC 9110 9.3.3: an answer to POST is stored only with explicit freshness.
   if (q.request_method == Method::post && !(l.explicit_lifetime && l.freshness > 0)) return StoreVerdict::no_lifetime_or_validator;
-  if (has_validator(response) || rule.store_stale) return StoreVerdict::store;
+  if (has_validator(response) || rule.store_stale) return kStore;
   int64_t left = l.freshness - l.initial_age;
   bool administrators = error && !l.explicit_lifetime;  // negative_ttl may be shorter than minimum_expiry_time
   // Its lifetime as given: a second on the way must not decide whether a reply of max-age=60 is ever kept.
   bool worthwhile = left > 0 && (administrators || l.freshness >= q.minimum_expiry_time);
-  return worthwhile ? StoreVerdict::store : StoreVerdict::no_lifetime_or_validator;
+  return worthwhile ? kStore : StoreVerdict::no_lifetime_or_validator;
 }
 
 }  // namespace
 
 bool is_heuristically_cacheable(int status) { return contains(kHeuristicStatuses, status); }
-
-std::string_view text(StoreVerdict verdict) { return kVerdictTexts[unsigned(verdict)]; }
 
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl& cc, const RefreshRule& rule,
                     WallSeconds request_time, WallSeconds response_time, bool vary_ignore_expire) {
@@ -166,44 +166,46 @@ void apply_negative_ttl(Lifetimes& l, int status, int64_t negative_ttl) {
   if (status >= 400 && !l.explicit_lifetime && negative_ttl > 0) l.freshness = std::max(l.freshness, clamp_seconds(negative_ttl));
 }
 
-FreshnessVerdict judge(const Lifetimes& l, const RequestCacheControl& client, const RefreshRule& rule, const FreshnessLimits& limits,
-                       WallSeconds now) {
+Judgement judge(const Lifetimes& l, const RequestCacheControl& client, const RefreshRule& rule, const FreshnessLimits& limits, WallSeconds now) {
   RequestCacheControl request = limits.ignore_client_reload ? RequestCacheControl() : client;
   int64_t age = current_age(l, now);
   bool fresh = l.freshness > age && !l.no_cache;
-  if (limits.offline) return fresh ? FreshnessVerdict::fresh : FreshnessVerdict::stale_allowed;
-  if (limits.if_modified_since && (rule.refresh_ims || limits.refresh_all_ims)) return FreshnessVerdict::stale;
-  ClientWish wish = client_wish(request, rule, age, l.freshness);
-  if (wish == ClientWish::validate) return FreshnessVerdict::stale;
-  if (fresh && wish == ClientWish::none) return FreshnessVerdict::fresh;
-  if (l.no_cache || l.must_revalidate || wish == ClientWish::too_old) return FreshnessVerdict::stale;
+  if (limits.offline) return fresh ? Judgement{FreshnessVerdict::fresh} : Judgement{FreshnessVerdict::stale_allowed, CacheReason::offline};
+  CacheReason wish = client_wish(request, rule, age, l.freshness);
+  if (limits.if_modified_since && (rule.refresh_ims || limits.refresh_all_ims)) wish = CacheReason::refresh_ims;
+  if (fresh) return {wish == CacheReason::none ? FreshnessVerdict::fresh : FreshnessVerdict::stale, wish};
+  // Stale first: a client's wish has cost a hit only where there would have been one.
   int64_t staleness = age - l.freshness;
+  Judgement waits{FreshnessVerdict::stale, why_stale(l, request, staleness)};
+  if (wish != CacheReason::none || l.no_cache || l.must_revalidate) return waits;
   if (request.max_stale != kAbsent && (request.max_stale == kDeltaMax || staleness <= request.max_stale))
-    return FreshnessVerdict::stale_allowed;
-  return staleness < l.stale_while_revalidate ? FreshnessVerdict::stale_revalidate : FreshnessVerdict::stale;
+    return {FreshnessVerdict::stale_allowed, CacheReason::client_max_stale};
+  if (staleness < l.stale_while_revalidate) return {FreshnessVerdict::stale_revalidate, CacheReason::while_revalidate};
+  return waits;
 }
 
-bool may_serve_on_error(const Lifetimes& l, const RequestCacheControl& client, const RefreshRule& rule, const FreshnessLimits& limits,
-                        WallSeconds now) {
+CacheReason forbids_on_error(const Lifetimes& l, const RequestCacheControl& client, const RefreshRule& rule, const FreshnessLimits& limits,
+                             WallSeconds now) {
   RequestCacheControl request = limits.ignore_client_reload ? RequestCacheControl() : client;
-  if (limits.offline) return true;
-  if (l.no_cache || (request.no_cache && !rule.ignore_reload)) return false;
+  if (limits.offline) return CacheReason::none;
+  if (l.no_cache) return CacheReason::old_no_cache;
+  if (request.no_cache && !rule.ignore_reload) return CacheReason::old_reload;
   int64_t staleness = current_age(l, now) - l.freshness;
-  if (staleness < 0) return true;  // the client alone wanted it validated
-  if (l.must_revalidate) return false;
+  if (staleness < 0) return CacheReason::none;  // the client alone wanted it validated
+  if (l.must_revalidate) return CacheReason::old_must_revalidate;
   int64_t allowed = std::max(l.stale_if_error, request.stale_if_error);
   if (allowed == kAbsent) allowed = rule.max_stale != kAbsent ? rule.max_stale : limits.max_stale;
-  return staleness <= allowed;
+  return staleness <= allowed ? CacheReason::none : CacheReason::old_too_stale;
 }
 
 StoreVerdict may_store(const Head& response, const char* bytes, const ResponseCacheControl& cc, const Lifetimes& l,
                        const RefreshRule& rule, const StoreQuestion& q) {
   StoreVerdict verdict = judge_request(q);
-  if (verdict == StoreVerdict::store) verdict = judge_status(response.status());
-  if (verdict == StoreVerdict::store) verdict = judge_directives(response.status(), cc, rule, q);
-  if (verdict == StoreVerdict::store && q.refuses_cookies && response.has(FieldId::set_cookie)) verdict = StoreVerdict::set_cookie;
-  if (verdict == StoreVerdict::store && vary_is_star(response, bytes)) verdict = StoreVerdict::vary_star;
-  if (verdict == StoreVerdict::store) verdict = judge_use(response, l, rule, q);
+  if (verdict == kStore) verdict = judge_status(response.status());
+  if (verdict == kStore) verdict = judge_directives(response.status(), cc, rule, q);
+  if (verdict == kStore && q.refuses_cookies && response.has(FieldId::set_cookie)) verdict = StoreVerdict::set_cookie;
+  if (verdict == kStore && vary_is_star(response, bytes)) verdict = StoreVerdict::vary_star;
+  if (verdict == kStore) verdict = judge_use(response, l, rule, q);
   return verdict;
 }
 

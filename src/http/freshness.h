@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "http/cache_control.h"
+#include "http/cache_reason.h"
 #include "http/head.h"
 
 namespace loligo::http {
@@ -63,18 +64,19 @@ struct FreshnessLimits {
   bool if_modified_since = false;  // the client validates a copy of its own ...
   bool refresh_all_ims = false;    // ... and its server is to answer that (or by the rule's refresh-ims)
 };
-FreshnessVerdict judge(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
-// May this be served although validation failed (origin down or 5xx)? RFC 5861 section 4, RFC 9111 4.2.4, max_stale.
-bool may_serve_on_error(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
+// Why it is not simply fresh: of the families request (fresh but for the client), stale and served-stale.
+struct Judgement { FreshnessVerdict verdict; CacheReason why = CacheReason::none; };
+Judgement judge(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
+// Why this may not be served although validation failed (origin down or 5xx); none = it may. RFC 5861 section 4, RFC 9111
+// 4.2.4, max_stale.
+CacheReason forbids_on_error(const Lifetimes&, const RequestCacheControl&, const RefreshRule&, const FreshnessLimits&, WallSeconds now);
+inline bool may_serve_on_error(const Lifetimes& l, const RequestCacheControl& request, const RefreshRule& rule, const FreshnessLimits& limits, WallSeconds now) {
+  return forbids_on_error(l, request, rule, limits, now) == CacheReason::none;
+}
 
-// Whether a response may be stored at all (RFC 9111 section 3), and why not.
-enum class StoreVerdict : uint8_t {
-  store,
-  request_method, request_no_store, response_no_store, response_private, authorization, vary_star, partial_content,
-  no_lifetime_or_validator, status_not_understood, negative, range_request, malformed, denied_by_cache_rule, too_large, too_small,
-  set_cookie,
-};
-std::string_view text(StoreVerdict);
+// Why a response may not be stored (RFC 9111 section 3): of the family not-stored.
+using StoreVerdict = CacheReason;
+inline constexpr StoreVerdict kStore = StoreVerdict::none;
 struct StoreQuestion {
   Method request_method = Method::get;
   bool request_has_authorization = false;

@@ -40,8 +40,8 @@ Use use_of(int status, std::string_view response, std::string_view first, std::s
   q.request_has_authorization = q1.head.has(FieldId::authorization);
   q.request = request_cache_control(q1.head, q1.bytes());
   q.minimum_expiry_time = 0;
-  if (may_store(r.head, r.bytes(), cc, l, rule, q) != StoreVerdict::store) return kNotStored;
-  switch (judge(l, request_cache_control(q2.head, q2.bytes()), rule, {}, kNow + later)) {
+  if (may_store(r.head, r.bytes(), cc, l, rule, q) != kStore) return kNotStored;
+  switch (judge(l, request_cache_control(q2.head, q2.bytes()), rule, {}, kNow + later).verdict) {
     case FreshnessVerdict::fresh: return kFresh;
     case FreshnessVerdict::stale: return kStale;
     case FreshnessVerdict::stale_allowed: return kAllowed;

@@ -3,6 +3,7 @@ src_http_libhttp_a_SOURCES = \
   src/http/blanks.cc src/http/blanks.h \
   src/http/cache_control.cc src/http/cache_control.h src/http/cache_control_rows.h \
   src/http/cache_groups.cc src/http/cache_groups.h \
+  src/http/cache_reason.h \
   src/http/chunked.cc src/http/chunked.h \
   src/http/conditional.cc src/http/conditional.h \
   src/http/date.cc src/http/date.h \
@@ -24,6 +25,7 @@ src_http_http_test_SOURCES = src/base/test_main.cc \
   src/http/blanks_test.cc \
   src/http/cache_control_test.cc \
   src/http/cache_groups_test.cc \
+  src/http/cache_reason_test.cc \
   src/http/chunked_test.cc \
   src/http/conditional_test.cc \
   src/http/corpus_test.cc \

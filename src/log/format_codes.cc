@@ -88,10 +88,13 @@ std::string_view notes_text(const Record& r, Fetch& f) {
   }
   return f.scratch.view();
 }
-// "uri-miss,private": why this was no hit, and why the next one will not be.
+// "miss.absent,not-stored.private": why this was no hit, and why the next one will not be.
 std::string_view reason_text(const Record& r, Fetch& f) {
-  if (r.reason.empty() || r.not_stored.empty()) return r.reason.empty() ? r.not_stored : r.reason;
-  f.scratch.append(r.reason), f.scratch.push(','), f.scratch.append(r.not_stored);
+  for (std::string_view reason : r.reasons) {
+    if (reason.empty()) continue;
+    if (!f.scratch.empty()) f.scratch.push(',');
+    f.scratch.append(reason);
+  }
   return f.scratch.view();
 }
 std::string_view tag_text(const Record& r, Fetch& f) {

@@ -55,7 +55,7 @@ struct Sample {
     r.sequence = 77, r.transaction = 78;
     r.ext_tag = "et", r.ext_log = "ea", r.credentials = "cr";
     r.notes = notes;
-    r.access_rule = "loligo.conf:12", r.reason = "no-store";
+    r.access_rule = "loligo.conf:12", r.reasons[0] = "miss.absent", r.reasons[2] = "not-stored.no-store";
     r.sni = "sni.example.com", r.tls_version = "TLSv1.3", r.tls_cipher = "AES";
     r.server_tls_version = "TLSv1.2", r.server_tls_cipher = "CHACHA";
     r.bump_mode = "none";
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(every_code) {
       {"%request_attempts", "2"}, {"%master_xaction", "78"}, {"%note{tag}", "one"}, {"%{other}note", "two"}, {"%'note", "tag: one,other: two"},
       {"%ssl::bump_mode %ssl::>sni %tls::>sni", "none sni.example.com sni.example.com"},
       {"%ssl::>negotiated_version %ssl::<negotiated_version", "TLSv1.3 TLSv1.2"}, {"%ssl::>negotiated_cipher %ssl::<negotiated_cipher", "AES CHACHA"},
-      {"%loligo::access_rule %loligo::reason", "loligo.conf:12 no-store"},
+      {"%loligo::access_rule %loligo::reason", "loligo.conf:12 miss.absent,not-stored.no-store"},
       {"%>eui %busy_time %icap::tr %6icap::tr|", "- - -      -|"},
       {"%snow", "77ow"}, {"%trx", "9x"},  // the longest name, then text
   };

@@ -106,8 +106,8 @@ struct Record {
   uint64_t transaction = 0;                              // %master_xaction; 0 = "-"
   std::string_view ext_tag, ext_log, credentials;        // %et %ea %credentials; empty = "-"
   std::span<const std::pair<std::string_view, std::string_view>> notes;  // %note
-  // Why: "file:line" of the rule that decided http_access; why the cache did not answer, and why it did not keep the reply.
-  std::string_view access_rule, reason, not_stored;      // empty = "-"
+  // Why: "file:line" of the rule that decided http_access; words of http/cache_reason.h, those that apply.
+  std::string_view access_rule, reasons[3];              // empty = "-"
   // TLS
   std::string_view sni, tls_version, tls_cipher;         // client side; empty = "-"
   std::string_view server_tls_version, server_tls_cipher;

@@ -241,7 +241,9 @@ constexpr Directive kDirectives[] = {
     config::custom("logformat", "name definition", "none",
                    "Defines a format for access_log: text with codes, %[encoding][-][[0]width][.max][{argument}]code. Encodings: \" quoted, "
                    "[ for header blocks, # URL, / shell, ' raw; control characters are replaced in all of them. squid, common, combined, "
-                   "referrer and useragent are built in.",
+                   "referrer and useragent are built in. Of our own: %loligo::access_rule, file and line of the http_access line that decided; %loligo::reason, "
+                   "why this was no plain hit, was served though stale, or not served, and why the reply was not stored, as words of mgr:reasons separated by commas "
+                   "(miss.absent,not-stored.private).",
                    parse_logformat, dump_logformat, true),
     config::integer<&Settings::logfile_rotate, 0, 1000>("logfile_rotate", "10",
                    "How many old logs a rotation keeps, as FILE.0, FILE.1 and so on. 0: files are only opened again, for logrotate(8)."),

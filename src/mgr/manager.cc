@@ -37,6 +37,7 @@ constexpr Action kActions[] = {
     {"active_requests", "Client-side Active Requests", false, page_active_requests},
     stream_of("openfd_objects", "Objects with Swapout files open", page_openfd_objects),
     {"storedir", "Store Directory Stats", false, page_storedir},
+    {"reasons", "Why Replies Were Not Hits, Not Stored, Not Served", false, page_reasons},
     {"bans", "Purges in Force", false, page_bans},
     {"store_io", "Store IO Interface Stats", false, page_store_io},
     {"events", "Event Queue", false, page_events},

@@ -12,7 +12,7 @@ namespace loligo::mgr {
 #define LOLIGO_PAGES(X)                                                                                              \
   X(index) X(menu) X(offline_toggle) X(shutdown) X(reconfigure) X(rotate) X(pconn) X(mem) X(config) X(client_list)   \
   X(ipcache) X(fqdncache) X(idns) X(info) X(service_times) X(filedescriptors) X(counters) X(five_minutes)            \
-  X(sixty_minutes) X(utilization) X(histograms) X(active_requests) X(storedir) X(store_io) X(bans) X(events) X(server_list)
+  X(sixty_minutes) X(utilization) X(histograms) X(active_requests) X(storedir) X(store_io) X(reasons) X(bans) X(events) X(server_list)
 #define X(name) void page_##name(const PageContext&, std::string& out);
 LOLIGO_PAGES(X)
 #undef X

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "http/cache_reason.h"
 
 namespace loligo::mgr {
 
@@ -208,6 +209,7 @@ template <class T> using Source = std::function<T()>;
 struct Sources {
   std::string service_name = "loligo", version = "0.1.0", build_info, hostname;
   std::vector<const base::Counters*> workers;        // live as long as the Manager
+  std::vector<const http::ReasonCounts*> reasons;    // of each worker
   Source<Times> times = read_times;
   Source<OtherCounters> other;
   Source<ProcessFacts> process = read_process_facts;

@@ -244,6 +244,8 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
   connector_ ? loop_.delete_later(std::move(connector_)) : void();
   release_connection(false);
   if (response_ && source_ == Source::fresh) {
+    // Before those who read it hear of the end.
+    if (response_->stored) not_kept(system_error == ECANCELED ? http::CacheReason::abandoned : http::CacheReason::body_cut);
     response_->body->fail();
     upstream_.cache.settled(*response_);
   }
@@ -259,13 +261,21 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
 }
 
 // RFC 9111 4.2.4 and RFC 5861: an old answer beats none, where nothing forbids it.
-bool Fetch::may_serve_stale() const {
+bool Fetch::may_serve_stale() {
   http::FreshnessLimits limits;
   limits.max_stale = request_.policy->settings.max_stale.count() / 1000;
   limits.offline = upstream_.cache.offline();
   limits.ignore_client_reload = request_.ignores_cc;
   auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
-  return http::may_serve_on_error(request_.stale->current_lifetimes(), control, request_.stale->rule, limits, loop_.wall_seconds());
+  facts_.not_served = http::forbids_on_error(request_.stale->current_lifetimes(), control, request_.stale->rule, limits, loop_.wall_seconds());
+  return facts_.not_served == http::CacheReason::none;
+}
+
+// Each reply counts once, with what was known first.
+void Fetch::not_kept(http::CacheReason why) {
+  if (facts_.not_stored != http::CacheReason::none) return;
+  facts_.not_stored = why;
+  upstream_.reasons.add(why);
 }
 
 void Fetch::land(cache::Landing how) {

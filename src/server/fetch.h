@@ -53,7 +53,7 @@ struct FetchRequest {
   bool expect_continue = false;
   cache::ResponseRef stale;                   // being validated
   cache::ResponseRef known;                   // for HEAD: what is stored, for comparison with what comes
-  bool may_store = true;
+  http::StoreVerdict refusal = http::kStore;   // why the reply may not be stored, whatever it says
   bool accelerated = false;                   // by an accelerator's port
   bool ignores_cc = false;                    // ignore-cc of its port
   bool leads_flight = false;
@@ -79,6 +79,8 @@ struct FetchFacts {
   uint64_t body_bytes = 0;                    // of the reply, as framed by the server
   unsigned attempts = 0;
   bool reused_connection = false;
+  // Why the reply was not stored, or did not stay; why `stale` could not stand in for a failure.
+  http::CacheReason not_stored = http::CacheReason::none, not_served = http::CacheReason::none;
   int system_error = 0;
   std::string detail;
 };
@@ -130,7 +132,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   bool process_head(std::string_view& input);
   bool concerns_us(const http::Head& not_modified, const char* bytes) const;
   void ask_without_conditions();
-  bool may_serve_stale() const;
+  bool may_serve_stale();
   bool reply_head(const http::Head&, std::string_view text, std::string_view rest);
   void switch_protocols(std::string_view early);
   bool process_body(std::string_view& input);
@@ -146,6 +148,8 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void timed_out();
   bool may_finish_for_cache() const;
   bool unwanted() const;
+  void not_kept(http::CacheReason);
+  bool outgrows();
 
   Upstream& upstream_;
   net::Loop& loop_;

@@ -156,7 +156,8 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
                          request_time_, loop_.wall_seconds()};
   arrival.accelerated = request_.accelerated;
   arrival.authorized = sends_credentials(request_, destination_.peer);
-  arrival.may_store = request_.may_store && !(destination_.peer && destination_.peer->config.proxy_only);
+  arrival.refusal = request_.refusal;
+  if (arrival.refusal == http::kStore && destination_.peer && destination_.peer->config.proxy_only) arrival.refusal = http::StoreVerdict::proxy_only;
   arrival.purges_seen = purges_seen_;
   arrival.moment = moment_;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
@@ -178,6 +179,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
     response_->body->attach_writer(this);
     (response_->stored ? loop_.counters().stored_objects : loop_.counters().refused_objects).add();
   }
+  if (source_ != Source::failed_old) not_kept(response_->verdict);
   if (request_.known && source_ == Source::fresh) upstream_.cache.compare(*request_.known, head, bytes, arrival, *request_.policy);
   // An old answer that stands in for a failure would only send the waiters into the same failure, one by one.
   // One that goes to the disk alone cannot be joined while it comes.
@@ -274,22 +276,33 @@ bool Fetch::process_body(std::string_view& input) {
       input = {};
       break;
   }
-  // One that outgrows what may be kept is not kept.
-  if (response_->stored && response_->body->retained() && response_->body->length() > upstream_.cache.max_object(*request_.policy)) {
-    upstream_.cache.outgrown(*response_, *request_.policy);
-  } else if (response_->stored && response_->body->memory() >= charged_ + kRechargeStep) {
+  if (!outgrows() && response_->stored && response_->body->memory() >= charged_ + kRechargeStep) {
     charged_ = response_->body->memory();
     upstream_.cache.grown(*response_);
   }
   return true;
 }
 
+// One that outgrows what may be kept is not kept.
+bool Fetch::outgrows() {
+  const uint64_t length = response_->body->length();
+  if (!response_->stored || !response_->body->retained() || length <= upstream_.cache.max_object(*request_.policy)) return false;
+  upstream_.cache.outgrown(*response_, *request_.policy);
+  if (!response_->disk_id || length > request_.policy->max_object) not_kept(http::CacheReason::too_large);
+  return true;
+}
+
 void Fetch::body_ended(std::string trailers, bool reusable) {
   body_done_ = true;
   if (source_ == Source::fresh) {
+    outgrows();   // also one whose whole body came at once
     response_->body->complete(std::move(trailers));
-    if (response_->body->length() < request_.policy->min_object) upstream_.cache.drop(*response_);
-    else upstream_.cache.settled(*response_);
+    if (response_->body->length() < request_.policy->min_object) {
+      not_kept(http::CacheReason::too_small);
+      upstream_.cache.drop(*response_);
+    } else {
+      upstream_.cache.settled(*response_);
+    }
   }
   release_connection(reusable);
   facts_.total_us = loop_.wall_us() - started_us_;

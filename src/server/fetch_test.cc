@@ -422,7 +422,7 @@ BOOST_AUTO_TEST_CASE(what_an_unsafe_request_changes_is_forgotten) {
     s.run(get, s.request());
     BOOST_TEST(bool(s.find(s.request()).response));
     FetchRequest r = s.request(row.method, row.text);
-    r.may_store = false;
+    r.refusal = http::StoreVerdict::denied_by_cache_rule;
     s.run(change, std::move(r));
     BOOST_TEST(!s.find(s.request()).response == row.forgotten, row.text);
     s.upstream.pool.close_all();

@@ -63,6 +63,7 @@ class Upstream {
   net::Resolver& resolver;
   cache::Cache& cache;
   Pool pool;
+  http::ReasonCounts reasons;                                 // of this worker's fetches and requests
   std::shared_ptr<const Routing> routing;
   std::shared_ptr<const cache::Policy> policy;
   std::vector<char> scratch = std::vector<char>(64 * 1024);   // reads of this worker, one at a time

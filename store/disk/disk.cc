@@ -130,13 +130,13 @@ size_t Disk::Rooms::choose(const Key& key, uint64_t length) {
   return none;
 }
 
-uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Ref<Body> body, uint64_t expected) {
+uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Ref<Body> body, uint64_t expected, bool* busy) {
   uint64_t length = body->state() == Body::State::complete ? body->length() : expected;
   size_t n = rooms_->choose(key, length);
   uint64_t id = rooms_->new_id();
   Directory* chosen = n < rooms_->directories.size() ? rooms_->directories[n].get() : nullptr;
   if (!chosen) rooms_->shared->tally.add(&Counters::not_stored_limits);
-  bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected);
+  bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected, busy);
   // A variant lives in one directory.
   for (auto& d : rooms_->directories)
     if (d.get() != chosen && (!taken || d->finder().may_have(key) || d->writer().has_pending(key))) d->writer().erase_replaced(key, variant);

@@ -49,7 +49,7 @@ void Writer::list_pending(std::vector<Disk::Writing>& all) const {
   }
 }
 
-bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected) {
+bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected, bool* busy) {
   bool complete = body->state() == Body::State::complete;
   if (complete) expected = body->length();
   if (body->source() || head.size() > kMaxHead || (expected != kUnknownLength && !within_limits(expected))) {
@@ -64,6 +64,7 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
   if (!core_.health.may_write() || !charge(*pending, bytes) || !accept(key, variant, pending)) {
     queued_.give(pending->charged);
     core_.tally.add(&Disk::Counters::not_stored_busy);
+    if (busy) *busy = true;
     erase_replaced(key, variant);
     return false;
   }

@@ -31,7 +31,7 @@ void check_caching(const Head& request, const Head& response, const char* reques
   check_seconds(l.initial_age);
   FUZZ_CHECK(l.initial_age >= 1);
   StoreVerdict verdict = may_store(response, response_bytes, cc, l, {}, {});
-  if (verdict == StoreVerdict::store) FUZZ_CHECK((!cc.no_store || cc.must_understand) && !cc.private_);
+  if (verdict == kStore) FUZZ_CHECK((!cc.no_store || cc.must_understand) && !cc.private_);
   if (auto sc = surrogate_cache_control(response, response_bytes, {"front", true})) {
     check_seconds(sc->max_age);
     check_seconds(sc->stale_while_revalidate);

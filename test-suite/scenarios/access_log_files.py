@@ -59,9 +59,10 @@ def _(lab):
     origin.page("/rule", "Cache-Control: max-age=600")
     proxy = lab.proxy(f"logformat mine %rm %ru [%loligo::reason] %loligo::access_rule\naccess_log stdio:{lab.folder}/proxy/mine.log mine\n"
                       "acl rule urlpath_regex ^/rule\ncache deny rule\nacl no urlpath_regex ^/no\nhttp_access deny no\nhttp_access allow all")
-    steps = (("GET", "/p", (), "uri-miss"), ("GET", "/p", (), "-"), ("GET", "/p", ("Cache-Control: no-cache",), "reload"), ("POST", "/p", (), r"method(,\S+)?"),
-             ("GET", "/old", (), "uri-miss"), ("GET", "/old", (), "stale"), ("GET", "/private", (), "uri-miss,private"), ("GET", "/vary", ("X-Kind: 1",), "uri-miss"),
-             ("GET", "/vary", ("X-Kind: 2",), "vary-miss"), ("GET", "/rule", (), "cache-rule,denied-by-cache-rule"), ("GET", "/no", (), "-"))
+    steps = (("GET", "/p", (), "miss.absent"), ("GET", "/p", (), "-"), ("GET", "/p", ("Cache-Control: no-cache",), "request.no-cache"),
+             ("POST", "/p", (), r"bypass.method(,\S+)?"), ("GET", "/old", (), "miss.absent"), ("GET", "/old", (), "stale.expired"),
+             ("GET", "/private", (), "miss.absent,not-stored.private"), ("GET", "/vary", ("X-Kind: 1",), "miss.absent"), ("GET", "/vary", ("X-Kind: 2",), "miss.variant"),
+             ("GET", "/rule", (), "bypass.cache-rule,not-stored.cache-rule"), ("GET", "/no", (), "-"))
     for method, path, fields, _ in steps:
         proxy.ask(method, origin.url(path), *fields)
     lines = proxy.log_lines(len(steps), name="mine.log")
