@@ -19,7 +19,7 @@ class RefreshPatterns {
   RefreshPatterns(RefreshPatterns&&) noexcept;
   RefreshPatterns& operator=(RefreshPatterns&&) noexcept;
   static RefreshPatterns compile(const std::vector<RefreshPattern>&, config::Problems&);
-  // The built-in rule (0 20% 3 days) when no line matches.
+  // The built-in rule (0 10% 3 days) when no line matches.
   const http::RefreshRule& match(std::string_view url) const;
 
  private:

@@ -98,7 +98,7 @@ constexpr Choice<StoredCookies> kStoredCookies[] = {
 constexpr Directive kDirectives[] = {
     custom("refresh_pattern", "[-i] regex min percent max [option ...]", "none",
            "How long a reply without a lifetime of its own stays fresh: between min and max minutes, as a percentage of its age when it arrived. "
-           "The first line whose expression matches the URL rules; without any, 0 20% 4320. Options: override-expire, override-lastmod, reload-into-ims, ignore-reload, "
+           "The first line whose expression matches the URL rules; without any, 0 10% 4320 (RFC 9111 section 4.2.2; the 20% of Squid where a file says so). Options: override-expire, override-lastmod, reload-into-ims, ignore-reload, "
            "ignore-no-store, ignore-private, max-stale=SECONDS, refresh-ims, store-stale.",
            parse_refresh_pattern, dump_refresh_pattern, true, WordStyle::regex),
     rules<&Settings::cache>("cache no_cache", "none", "Requests that it denies are neither answered from the cache nor stored."),

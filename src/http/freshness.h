@@ -16,7 +16,7 @@ using base::WallSeconds;
 // One refresh_pattern line without its regular expression (seconds; percent of age).
 struct RefreshRule {
   int64_t min = 0, max = 3 * 86400;
-  int percent = 20;
+  int percent = 10;
   int64_t max_stale = kAbsent;  // option max-stale=N
   bool override_expire = false, override_lastmod = false, reload_into_ims = false, ignore_reload = false;
   bool ignore_no_store = false, ignore_private = false, refresh_ims = false, store_stale = false;
