@@ -226,6 +226,11 @@ static bool names_target(const http::Head& head, const char* bytes, const Arriva
 
 static bool keeps_cookies(const Policy& policy) { return policy.settings.stored_set_cookie == StoredCookies::keep; }
 
+static bool is_stale(const Response& r, base::WallSeconds now) {
+  const http::Lifetimes lifetimes = r.current_lifetimes();
+  return http::current_age(lifetimes, now) >= lifetimes.freshness;
+}
+
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
   http::ResponseCacheControl control = control_of(head, bytes, a, policy);
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
@@ -278,7 +283,8 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   }
   if (store) {
     bool disk_busy = false;
-    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length, &disk_busy);
+    if (a.refreshed && a.refreshed->stored && is_stale(*a.refreshed, a.response_time)) response->before = a.refreshed, response->before_purges = a.purges_seen;
+    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length, bool(response->before), &disk_busy);
     if (disk_ && !response->disk_id) events_.refused(*response);
     response->stored = true;
     response->passing = !policy.keep_network;
@@ -371,11 +377,18 @@ void Cache::arrive(const ResponseRef& response) {
   if (response->disk_id && response->content_length != store::kUnknownLength) arriving_.add(response);
 }
 
+static bool same_variant(const Response& a, const Response& b) { return a.vary_names == b.vary_names && a.selecting_key == b.selecting_key; }
+
 void Cache::settled(Response& response) {
+  ResponseRef before = std::move(response.before);
   if (!response.stored) return events_.passed(response);
   if (response.body->state() == store::Body::State::failed) arriving_.erase(response.key);
   if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
   else memory_.recharge(response);
+  if (!before || response.body->state() != store::Body::State::failed || !before->usable() || before->body->source()) return;
+  memory_.add_unless(before, [&](const store::Object& o) { return same_variant(static_cast<const Response&>(o), *before); });
+  // A purge notes, then removes; we add, then look.
+  if (purges_.purged_since(response.before_purges, before->key)) drop(*before);
 }
 
 void Cache::drop(Response& response) {

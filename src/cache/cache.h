@@ -100,6 +100,7 @@ struct Arrival {
   uint64_t length = store::kUnknownLength;
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
   uint64_t moment = 0;                 // Cache::moment() then
+  ResponseRef refreshed;               // what was found, and is asked for anew
 };
 
 class Cache {
@@ -131,7 +132,8 @@ class Cache {
   void compare(const Response& known, const http::Head&, const char* bytes, const Arrival&, const Policy&);
   // The body of a stored response holds more memory now.
   void grown(const Response& response) { memory_.recharge(response); }
-  // The body of a response has ended. If it is stored: it is counted, or removed when it failed.
+  // The body of a response has ended. If it is stored: it is counted, or removed when it failed; then the stale one that it
+  // replaced is back (a refresh that fails takes nothing away).
   void settled(Response&);
   // No longer fit to stay (too large, failed, invalidated).
   void drop(Response&);

@@ -52,6 +52,9 @@ struct Response final : store::Object {
   }
   // As they are now: a soft purge ends freshness.
   http::Lifetimes current_lifetimes() const;
+  // While it arrives: the stale one whose place it takes, and which comes back should this one be cut. The fetch's alone.
+  base::Ref<Response> before;
+  uint64_t before_purges = 0;   // Cache::purges_seen() when it was taken
   bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
   http::StoreVerdict verdict = http::kStore;   // why it was not stored, or did not stay

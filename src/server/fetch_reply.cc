@@ -160,6 +160,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   if (arrival.refusal == http::kStore && destination_.peer && destination_.peer->config.proxy_only) arrival.refusal = http::StoreVerdict::proxy_only;
   arrival.purges_seen = purges_seen_;
   arrival.moment = moment_;
+  arrival.refreshed = request_.stale;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
   else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
     if (head.has(http::FieldId::content_length))

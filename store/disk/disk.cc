@@ -130,14 +130,15 @@ size_t Disk::Rooms::choose(const Key& key, uint64_t length) {
   return none;
 }
 
-uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Ref<Body> body, uint64_t expected, bool* busy) {
+uint64_t Disk::store(const Key& key, Variant variant, std::string head, base::Ref<Body> body, uint64_t expected, bool keeps_older, bool* busy) {
   uint64_t length = body->state() == Body::State::complete ? body->length() : expected;
   size_t n = rooms_->choose(key, length);
   uint64_t id = rooms_->new_id();
   Directory* chosen = n < rooms_->directories.size() ? rooms_->directories[n].get() : nullptr;
   if (!chosen) rooms_->shared->tally.add(&Counters::not_stored_limits);
-  bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected, busy);
-  // A variant lives in one directory.
+  bool taken = chosen && chosen->writer().store(key, variant, id, std::move(head), std::move(body), expected, keeps_older, busy);
+  // A variant lives in one directory; an older one that may have to stay goes when it is next met.
+  if (taken && keeps_older) return id | uint64_t(n) << kDirectoryShift;
   for (auto& d : rooms_->directories)
     if (d.get() != chosen && (!taken || d->finder().may_have(key) || d->writer().has_pending(key))) d->writer().erase_replaced(key, variant);
   return taken ? id | uint64_t(n) << kDirectoryShift : 0;

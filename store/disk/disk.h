@@ -88,9 +88,10 @@ class Disk {
   // Takes an object; the body may still grow, and is followed to its end. It is found when it is whole; one that fails,
   // outgrows a limit or comes faster than the disk is given up. `expected`: the body's length if known. The answer is its
   // id, which rehead() and erase() take from now on, also while it is being written. 0: not taken, by limits, or by the
-  // queue or a failing disk (`busy`). Not taken or given up, what it would have replaced is removed all the same: it is older than what clients have
-  // seen. The body is followed by a background reader.
-  uint64_t store(const Key&, Variant, std::string head, base::Ref<Body>, uint64_t expected, bool* busy = nullptr);
+  // queue or a failing disk (`busy`). Not taken or given up, what it would have replaced is removed all the same: it is older
+  // than what clients have seen. With `keeps_older` it stays where the body fails: nobody has seen the whole of the new one.
+  // The body is followed by a background reader.
+  uint64_t store(const Key&, Variant, std::string head, base::Ref<Body>, uint64_t expected, bool keeps_older = false, bool* busy = nullptr);
   // A new head for an object whose body stays (a 304); its id stays too. False when the object has gone.
   bool rehead(const Key&, uint64_t id, std::string head);
 

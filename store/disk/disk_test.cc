@@ -145,6 +145,15 @@ BOOST_AUTO_TEST_CASE(a_small_body_is_awaited_and_one_that_fails_takes_the_older_
   next->fail();
   BOOST_TEST(settled(*disk, 2));
   BOOST_TEST(!find(*disk, key_of(1)));
+  // Unless it is to stay for that very case.
+  BOOST_TEST(disk->store(key_of(3), {}, "older", body_of("older"), 5));
+  BOOST_TEST(settled(*disk, 3));
+  auto cut = make_ref<Body>(kUnknownLength, true, 0);
+  BOOST_TEST(disk->store(key_of(3), {}, "newer", cut, kUnknownLength, true));
+  cut->append("new");
+  cut->fail();
+  BOOST_TEST(settled(*disk, 4));
+  BOOST_TEST(find(*disk, key_of(3)).head == "older");
   // What is under way is erased as well.
   auto erased = make_ref<Body>(kUnknownLength, true, 0);
   BOOST_TEST(disk->store(key_of(1), {}, "h", erased, kUnknownLength));

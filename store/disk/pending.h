@@ -24,8 +24,8 @@ class PendingOwner {
 
 class Pending final : public base::RefCounted, public Reader {
  public:
-  Pending(PendingOwner& owner, const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected)
-      : Reader(&owner.queue()), key(key), variant(variant), id(id), body(std::move(body)), expected(expected), head(std::move(head)), owner_(owner) {}
+  Pending(PendingOwner& owner, const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected, bool keeps_older)
+      : Reader(&owner.queue()), key(key), variant(variant), id(id), body(std::move(body)), expected(expected), keeps_older(keeps_older), head(std::move(head)), owner_(owner) {}
   void woken() override { owner_.ready(*this); }
 
   const Key key;
@@ -33,6 +33,7 @@ class Pending final : public base::RefCounted, public Reader {
   const uint64_t id;
   const base::Ref<Body> body;
   const uint64_t expected;
+  const bool keeps_older;       // what it replaces stays if its body fails
   std::atomic<bool> cancelled{false};   // erased, or a newer one takes its place
   // A 304 may come while it waits. Both under the lock of the writer's list; once taken the head does not change.
   std::string head;

@@ -44,7 +44,7 @@ void Writer::push(Operation operation) {
 
 // Whatever comes first wakes the writer, which then lets more come for a moment, unless somebody waits for it.
 void Writer::enqueue(std::unique_lock<std::mutex>& lock, Operation operation, bool urgent) {
-  urgent |= operation.kind == Operation::Kind::erase_key || operation.kind == Operation::Kind::carry;
+  urgent |= operation.kind == Operation::Kind::erase_key || operation.kind == Operation::Kind::carry || operation.kind == Operation::Kind::rehead;
   const bool wake = queue_.empty() || (urgent && !urgent_) || queue_.size() + 1 == kGather;
   urgent_ |= urgent;
   queue_.push_back(std::move(operation));

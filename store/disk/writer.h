@@ -37,7 +37,7 @@ class Writer final : private PendingOwner {
   void stop();      // writes what is ready, within a second or so
 
   // As Disk's; `id` is new.
-  bool store(const Key&, Variant, uint64_t id, std::string head, base::Ref<Body>, uint64_t expected, bool* busy = nullptr);
+  bool store(const Key&, Variant, uint64_t id, std::string head, base::Ref<Body>, uint64_t expected, bool keeps_older, bool* busy);
   // What an object of this variant takes the place of has gone, although that object is not stored.
   void erase_replaced(const Key&, Variant);
   bool rehead(const Key&, uint64_t id, std::string head);

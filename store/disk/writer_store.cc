@@ -49,7 +49,7 @@ void Writer::list_pending(std::vector<Disk::Writing>& all) const {
   }
 }
 
-bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected, bool* busy) {
+bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string head, base::Ref<Body> body, uint64_t expected, bool keeps_older, bool* busy) {
   bool complete = body->state() == Body::State::complete;
   if (complete) expected = body->length();
   if (body->source() || head.size() > kMaxHead || (expected != kUnknownLength && !within_limits(expected))) {
@@ -58,7 +58,7 @@ bool Writer::store(const Key& key, Variant variant, uint64_t id, std::string hea
     return false;
   }
   PendingOwner& owner = *this;
-  auto pending = base::make_ref<Pending>(owner, key, variant, id, std::move(head), std::move(body), expected);
+  auto pending = base::make_ref<Pending>(owner, key, variant, id, std::move(head), std::move(body), expected, keeps_older);
   // What it will hold in memory until it is written. One that is followed holds what is not in an extent yet.
   uint64_t bytes = expected == kUnknownLength ? kUnknownCharge : pending->body->retained() ? expected : std::min(expected, kMaxExtent);
   if (!core_.health.may_write() || !charge(*pending, bytes) || !accept(key, variant, pending)) {
@@ -286,12 +286,12 @@ void Writer::committed(Written& w) {
   finish(p);
 }
 
-// Clients have seen a newer one than those it would have replaced.
+// Clients have seen a newer one than those it would have replaced, unless it was cut.
 void Writer::give_up(Pending& p) {
   if (!p.cancelled) {
     core_.tally.add(&Disk::Counters::given_up);
     core_.take_key(p.key);
-    erase_replaced_in_table(p.key, p.variant);
+    if (!p.keeps_older || p.body->state() != Body::State::failed) erase_replaced_in_table(p.key, p.variant);
   }
   finish(p);
 }

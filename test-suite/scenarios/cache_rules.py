@@ -252,6 +252,34 @@ def _(lab):
             same((answer.body, answer.get("X-A")), (b"old", "again"), f"{at.name}: {failure}, then well: validated")
 
 
+@scenario("rule.refresh-cut", "A refresh that is cut takes nothing away: the old one is validated again; but for one that was purged meanwhile", squid="the old one is gone")
+def _(lab):
+    for at in places(lab, "acl purge method PURGE\nhttp_access allow purge\nhttp_access allow all\n"):
+        origin = lab.origin()
+        for path, purged in (("/p", False), ("/purged", True)):
+            state = {"asked": []}
+
+            @origin.on(path)
+            def _(x, at=at, path=path, purged=purged, state=state):
+                state["asked"].append(x.request.get("If-None-Match"))
+                if len(state["asked"]) == 2:
+                    x.head(200, "Content-Length: 1000", 'ETag: "b"', "Cache-Control: max-age=60")
+                    x.send("x" * 10)
+                    if purged:
+                        time.sleep(0.2)
+                        same(at.proxy.ask("PURGE", origin.url(path)).status, 200, "PURGE")
+                    x.close()
+                elif x.request.get("If-None-Match") == '"a"':
+                    x.reply(304, 'ETag: "a"')
+                else:
+                    x.reply(200, 'ETag: "a"', "Cache-Control: max-age=0", body="old")
+            same(at.get(origin.url(path)).body, b"old", f"{at.name}: at first")
+            check(not at.get(origin.url(path)).whole, f"{at.name}: the cut one is known as such")
+            for _ in range(2):
+                same(at.get(origin.url(path)).body, b"old", f"{at.name}: after the one that was cut")
+            same(state["asked"], [None, '"a"', None if purged else '"a"', '"a"'], f"{at.name} {path}: conditions at the origin")
+
+
 @scenario("rule.stale-forbidden", "No stale-if-error against must-revalidate, proxy-revalidate, s-maxage, no-cache", squid=SQUID)
 def _(lab):
     for at in places(lab, "connect_timeout 1 second\nforward_timeout 3 seconds\n"):
