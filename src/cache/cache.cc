@@ -323,10 +323,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   auto fresh = base::make_ref<Response>(old.key, old.body);
   fresh->url = old.url;
   fresh->rule = policy.refresh_patterns.match(a.url);
-  const http::ResponseCacheControl news = control_of(update, bytes, a, policy);
-  fresh->head = freshened_head(old.head, update, bytes, Apart(news, fresh->rule, keeps_cookies(policy)));
-  index_head(*fresh);
-  fresh->set_moment(a.moment);
+  fresh->head = freshened_head(old.head, update, bytes, Apart(keeps_cookies(policy)));
   std::string text = fresh->head;   // and the age of the 304, which is not stored but counts (RFC 9111 section 4.2.3)
   if (update.has(http::FieldId::age)) text.append("Age: ").append(update.value(http::FieldId::age, bytes)).append("\r\n");
   text += "\r\n";
@@ -334,10 +331,15 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->verdict = http::StoreVerdict::too_large;   // together more fields than a head may have
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
     http::ResponseCacheControl control = control_of(head, text.data(), a, policy);
+    // What the directives of now keep apart, those of then among them.
+    if (!control.no_cache_fields.empty() || !control.private_fields.empty())
+      fresh->head = freshened_head(old.head, update, bytes, Apart(control, fresh->rule, keeps_cookies(policy)));
     fresh->verdict = stays(head, text.data(), control, old, *fresh);
     fresh->lifetimes = http::lifetimes(head, text.data(), control, fresh->rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
     http::apply_negative_ttl(fresh->lifetimes, old.status, policy.settings.negative_ttl.count() / 1000);
   }
+  index_head(*fresh);
+  fresh->set_moment(a.moment);
   fresh->by_http10 = update.minor_version() == 0;
   fresh->content_length = old.content_length;
   fresh->vary_names = old.vary_names;
@@ -346,6 +348,11 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->disk_id = old.disk_id;
   // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  // Of an answer to a request with no-store nothing is stored (RFC 9111 section 5.2.1.5).
+  if (http::request_cache_control(*a.request, a.request_bytes).no_store) {
+    fresh->verdict = http::StoreVerdict::request_no_store;
+    return fresh;
+  }
   auto same_body = [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; };
   if (fresh->verdict != http::kStore) {
     memory_.erase_if(old.key, same_body);
@@ -363,7 +370,8 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
 void Cache::compare(const Response& known, const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
   if (known.status != 200 || head.status() != 200 || a.refusal != http::kStore || a.authorized || a.request->has(http::FieldId::range)) return;
   const http::StoredValidators validators{known.etag, known.last_modified, known.status, known.lifetimes.date};
-  const std::string length = known.content_length == store::kUnknownLength ? std::string() : std::to_string(known.content_length);
+  const uint64_t size = known.content_length == store::kUnknownLength && known.body->state() == store::Body::State::complete ? known.body->length() : known.content_length;
+  const std::string length = size == store::kUnknownLength ? std::string() : std::to_string(size);
   if (http::describes(head, bytes, validators, length)) {
     freshen(known, head, bytes, a, policy);
     return;

@@ -39,8 +39,8 @@ struct Setup {
     Question q{key_of(kUrl), url, &request.head, request.bytes(), http::request_cache_control(request.head, request.bytes()), {}, now};
     return cache.lookup(q);
   }
-  ResponseRef not_modified(const Response& old, const std::string& fields) {
-    TestHead request = http::request_with(""), reply = http::response_with(fields, "HTTP/1.1 304 Not Modified");
+  ResponseRef not_modified(const Response& old, const std::string& fields, const std::string& request_fields = {}) {
+    TestHead request = http::request_with(request_fields), reply = http::response_with(fields, "HTTP/1.1 304 Not Modified");
     return cache.freshen(old, reply.head, reply.bytes(), arrival(request), policy);
   }
   Arrival arrival(const TestHead& request) {
@@ -251,6 +251,37 @@ BOOST_AUTO_TEST_CASE(a_304_freshens_the_head_over_the_same_body) {
   BOOST_TEST(found.age == 3);
   BOOST_TEST(s.cache.memory().totals().objects == 1u);   // it took the old one's place
   BOOST_TEST(has(old->head, "X-A: old\r\n"));             // who still sends the old one is not disturbed
+}
+
+BOOST_AUTO_TEST_CASE(a_304_without_a_date_is_of_its_arrival) {   // RFC 9110 6.6.1
+  Setup s;
+  ResponseRef old = s.fetch("Cache-Control: max-age=10\r\nETag: \"1\"\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n");
+  s.now += 50;
+  ResponseRef fresh = s.not_modified(*old, "ETag: \"1\"\r\n");
+  BOOST_TEST((s.find().finding == Finding::hit));
+  BOOST_TEST(s.find().age == 0);
+  BOOST_TEST((!fresh->has_date && fresh->lifetimes.response_time == s.now));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_304_keeps_apart_stays_apart) {   // RFC 9111 5.2.2.7: the directive may be that of the stored head
+  Setup s;
+  ResponseRef old = s.fetch("Cache-Control: max-age=10, private=\"X-Secret\"\r\nETag: \"1\"\r\nX-Secret: mine\r\nX-A: old\r\n");
+  ResponseRef fresh = s.not_modified(*old, "ETag: \"1\"\r\nX-Secret: yours\r\nX-A: new\r\n");
+  BOOST_TEST(!has(fresh->head, "X-Secret: "));
+  BOOST_TEST(has(fresh->head, "X-A: new\r\n"));
+  fresh = s.not_modified(*fresh, "ETag: \"1\"\r\nCache-Control: no-cache=\"X-A\"\r\nX-Secret: theirs\r\n");
+  BOOST_TEST(!has(fresh->head, "X-A: "));
+  BOOST_TEST(has(fresh->head, "X-Secret: theirs\r\n"));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_of_an_answer_to_no_store_is_stored) {   // RFC 9111 5.2.1.5
+  Setup s;
+  ResponseRef old = s.fetch("Cache-Control: max-age=10\r\nETag: \"1\"\r\nX-A: old\r\n");
+  s.now += 50;
+  ResponseRef fresh = s.not_modified(*old, "ETag: \"1\"\r\nX-A: new\r\n", "Cache-Control: no-store\r\n");
+  BOOST_TEST(has(fresh->head, "X-A: new\r\n"));   // for the client that asked
+  BOOST_TEST((s.find().response == old));
+  BOOST_TEST((s.find().finding == Finding::stale));
 }
 
 BOOST_AUTO_TEST_CASE(a_304_of_one_variant_leaves_the_others) {

@@ -99,8 +99,10 @@ std::string freshened_head(const std::string& stored, const http::Head& update, 
     return false;
   };
   std::string head = text.substr(0, text.find("\r\n") + 2);
+  // A message without Date has that of its arrival (RFC 9110 section 6.6.1), which ours has then too.
+  bool dated = update.has(FieldId::date);
   for (const http::Field& f : old)
-    if (!replaced(f) && !apart(f.id, f.name.in(text.data()))) append_line(head, f.name.in(text.data()), f.value.in(text.data()));
+    if ((dated || f.id != FieldId::date) && !replaced(f) && !apart(f.id, f.name.in(text.data()))) append_line(head, f.name.in(text.data()), f.value.in(text.data()));
   for (const http::Field& u : update)
     if (updates(u)) append_line(head, u.name.in(bytes), u.value.in(bytes));
   return head;

@@ -87,6 +87,7 @@ class Transaction final : server::FetchOwner {
   void serve_hit(cache::Found&, log::ResultTag);
   void revalidate_in_background(cache::ResponseRef);
   void begin_fetch(cache::ResponseRef stale, bool leads);
+  bool passes_condition(http::FieldId, bool validates) const;
   server::FetchRequest fetch_request(cache::ResponseRef stale);
   http::StoreVerdict refusal() const;
   void request_fields(std::string& out);

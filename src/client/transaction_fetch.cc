@@ -18,6 +18,16 @@ using http::FieldId;
 using http::Method;
 using log::ResultTag;
 
+namespace {
+// Conditions that validate what is stored: both (RFC 9111 section 4.3.1).
+std::string stored_validators(const cache::ResponseRef& stale) {
+  std::string out;
+  if (stale && !stale->etag.empty()) out += fmt::format("If-None-Match: {}\r\n", stale->etag);
+  if (stale && !stale->last_modified.empty()) out += fmt::format("If-Modified-Since: {}\r\n", stale->last_modified);
+  return out;
+}
+}  // namespace
+
 void Transaction::look_up() {
   const cache::Policy& policy = *snapshot_->policy;
   Method method = head.method();
@@ -69,7 +79,7 @@ void Transaction::look_up() {
                                   : CacheReason::absent;
   if (control_.only_if_cached) return not_cached();
   // A reload asks for a new copy, not for a comparison, unless an administrator says so (Squid's reload-into-ims).
-  bool reload = control_.no_cache || control_.pragma_no_cache;
+  bool reload = control_.no_cache;
   bool into_ims = policy.settings.reload_into_ims || (found.response && found.response->rule.reload_into_ims);
   if (method == Method::head) known_ = found.response;
   if (found.response && reload && !into_ims) found.response.reset();
@@ -193,7 +203,8 @@ void Transaction::revalidate_in_background(cache::ResponseRef stale) {
   request.leads_flight = request.always_finish = true;
   // Its answer is for the cache: what this client alone asked for stays out.
   request.upgrade.clear();
-  if (!request.stale) request.validators.clear();
+  request.validators = stored_validators(request.stale);
+  if (head.method() == Method::head) request.known = request.fallback;
   if (request.destinations.empty()) return flights.land(key_, cache::Landing::failed);
   worker_->upstream.start(std::move(request), nullptr);
 }
@@ -233,6 +244,17 @@ http::StoreVerdict Transaction::refusal() const {
   return rules.empty() || rules.check_fast(facts_, true).allowed ? http::kStore : http::StoreVerdict::denied_by_store_miss;
 }
 
+// The client's own conditions, for its server to judge: those that only an origin may, always (RFC 9111 section 4.3.2).
+bool Transaction::passes_condition(FieldId id, bool validates) const {
+  switch (id) {
+    case FieldId::if_match: case FieldId::if_unmodified_since: return true;
+    case FieldId::if_none_match: case FieldId::if_modified_since:
+      return !validates && (!cacheable_request_ || snapshot_->policy->settings.cache_miss_revalidate);
+    case FieldId::range: case FieldId::if_range: return !validates && !whole_for_range_;
+    default: return false;
+  }
+}
+
 server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   const Port& port = connection_->port().config;
   const server::Routing& routing = *snapshot_->routing;
@@ -262,21 +284,11 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   r.expect_continue = r.body && head.has(FieldId::expect);
   request_fields(r.fields);
 
-  if (r.stale) {
-    if (!r.stale->etag.empty()) r.validators += fmt::format("If-None-Match: {}\r\n", r.stale->etag);
-    if (!r.stale->last_modified.empty()) r.validators += fmt::format("If-Modified-Since: {}\r\n", r.stale->last_modified);
-    if (r.validators.empty()) r.stale.reset();
-  }
-  if (!r.stale) {
-    // The client's own conditions, for its server to judge.
-    for (const http::Field& f : head)
-      if (f.id == FieldId::if_none_match || f.id == FieldId::if_modified_since || f.id == FieldId::if_match ||
-          f.id == FieldId::if_unmodified_since || ((f.id == FieldId::if_range || f.id == FieldId::range) && !whole_for_range_)) {
-        bool ours = f.id == FieldId::if_none_match || f.id == FieldId::if_modified_since;
-        if (ours && cacheable_request_ && !snapshot_->policy->settings.cache_miss_revalidate) continue;
-        r.validators.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
-      }
-  }
+  r.fallback = r.stale;
+  r.validators = stored_validators(r.stale);
+  if (r.validators.empty()) r.stale.reset();
+  for (const http::Field& f : head)
+    if (passes_condition(f.id, bool(r.stale))) r.validators.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
 
   icp::SelectionQuestion q;
   q.facts = facts_;

@@ -199,16 +199,9 @@ void Transaction::answer(const cache::ResponseRef& response, bool from_cache, in
 }
 
 bool Transaction::answer_condition(const cache::Response& r, int64_t age) {
-  if (!head.has(FieldId::if_none_match) && !head.has(FieldId::if_modified_since) && !head.has(FieldId::if_match) &&
-      !head.has(FieldId::if_unmodified_since))
-    return false;
+  if (!head.has(FieldId::if_none_match) && !head.has(FieldId::if_modified_since)) return false;
   http::StoredValidators validators{r.etag, r.last_modified, r.status, r.lifetimes.date};
-  auto verdict = http::evaluate(head, bytes_, validators, worker_->loop.wall_seconds());
-  if (verdict == http::ConditionVerdict::proceed) return false;
-  if (verdict == http::ConditionVerdict::precondition_failed) {
-    error(ErrorId::precondition_failed, 412);
-    return true;
-  }
+  if (http::evaluate(head, bytes_, validators, worker_->loop.wall_seconds()) == http::ConditionVerdict::proceed) return false;
   if (tag_ == ResultTag::mem_hit || tag_ == ResultTag::hit) tag_ = head.has(FieldId::if_none_match) ? ResultTag::inm_hit : ResultTag::ims_hit;
   status_ = 304;
   std::string text = "HTTP/1.1 304 Not Modified\r\n", filtered;

@@ -250,8 +250,8 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
     upstream_.cache.settled(*response_);
   }
   land(cache::Landing::failed);
-  if (!delivered_ && request_.stale && may_serve_stale()) {
-    response_ = request_.stale;
+  if (!delivered_ && request_.fallback && may_serve_stale()) {
+    response_ = request_.fallback;
     source_ = Source::failed_old;
     deliver();
     return finish();
@@ -267,7 +267,7 @@ bool Fetch::may_serve_stale() {
   limits.offline = upstream_.cache.offline();
   limits.ignore_client_reload = request_.ignores_cc;
   auto control = http::request_cache_control(request_.original->head, request_.original->bytes.data());
-  facts_.not_served = http::forbids_on_error(request_.stale->current_lifetimes(), control, request_.stale->rule, limits, loop_.wall_seconds());
+  facts_.not_served = http::forbids_on_error(request_.fallback->current_lifetimes(), control, request_.fallback->rule, limits, loop_.wall_seconds());
   return facts_.not_served == http::CacheReason::none;
 }
 

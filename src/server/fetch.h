@@ -52,6 +52,7 @@ struct FetchRequest {
   std::shared_ptr<RequestBody> body;          // null = none
   bool expect_continue = false;
   cache::ResponseRef stale;                   // being validated
+  cache::ResponseRef fallback;                // what is stored, validated or not: should the server fail
   cache::ResponseRef known;                   // for HEAD: what is stored, for comparison with what comes
   http::StoreVerdict refusal = http::kStore;   // why the reply may not be stored, whatever it says
   bool accelerated = false;                   // by an accelerator's port

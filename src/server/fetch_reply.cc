@@ -160,19 +160,18 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   if (arrival.refusal == http::kStore && destination_.peer && destination_.peer->config.proxy_only) arrival.refusal = http::StoreVerdict::proxy_only;
   arrival.purges_seen = purges_seen_;
   arrival.moment = moment_;
-  arrival.refreshed = request_.stale;
+  arrival.refreshed = request_.fallback;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
   else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
     if (head.has(http::FieldId::content_length))
       arrival.length = base::parse_decimal<uint64_t>(head.value(http::FieldId::content_length, bytes)).value_or(store::kUnknownLength);
   }
-  bool stale = bool(request_.stale);
-  if (stale && status == 304) {
+  if (request_.stale && status == 304) {
     source_ = Source::unmodified;
     response_ = upstream_.cache.freshen(*request_.stale, head, bytes, arrival, *request_.policy);
-  } else if (stale && status >= 500 && source_ == Source::fresh && may_serve_stale()) {
+  } else if (request_.fallback && status >= 500 && source_ == Source::fresh && may_serve_stale()) {
     source_ = Source::failed_old;
-    response_ = request_.stale;
+    response_ = request_.fallback;
   }
   if (unsigned gone = upstream_.cache.invalidate(head, bytes, arrival)) loop_.counters().purged_objects.add(gone);
   if (!response_) {

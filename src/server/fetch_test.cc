@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_304_freshens_what_is_validated) {
   Owner first, second;
   s.run(first, s.request());
   FetchRequest r = s.request();
-  r.stale = first.response;
+  r.stale = r.fallback = first.response;
   r.validators = "If-None-Match: \"1\"\r\n";
   s.run(second, std::move(r));
   BOOST_TEST((second.source == Source::unmodified));
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(an_old_answer_beats_an_error) {
     Owner first, second;
     s.run(first, s.request());
     FetchRequest r = s.request();
-    r.stale = first.response;
+    r.stale = r.fallback = first.response;
     r.validators = "If-None-Match: \"1\"\r\n";
     if (refused) {
       uint16_t dead = 0;

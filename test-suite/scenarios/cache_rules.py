@@ -280,6 +280,48 @@ def _(lab):
             same(state["asked"], [None, '"a"', None if purged else '"a"', '"a"'], f"{at.name} {path}: conditions at the origin")
 
 
+@scenario("rule.stale-unvalidated", "stale-if-error also for what has no validator, and when the origin fails only once asked again", squid=SQUID)
+def _(lab):
+    for failure in ("drop", "503"):
+        for fields in ((), ('ETag: "a"',)):
+            origin, proxy = lab.origin(), lab.proxy()
+            first = reply(200, "Cache-Control: max-age=60, stale-if-error=600", "Age: 59", *fields, body="old")
+            failed = reply(503, body="failed") if failure == "503" else b""
+
+            @origin.on("/p")
+            def _(x, failed=failed, first=first):
+                count = len(origin.requests("/p"))
+                if count == 1:
+                    x.send(first)
+                elif x.request.has("If-None-Match"):
+                    x.reply(304, 'ETag: "b"')    # of another: asked again without conditions
+                else:
+                    x.send(failed)
+                    x.close()
+            url = origin.url("/p")
+            proxy.get(url)
+            time.sleep(1.1)
+            answer = proxy.get(url)
+            same((answer.status, answer.body), (200, b"old"), f"{failure}, {fields}")
+            proxy.stop()
+
+
+@scenario("rule.origin-conditions", "If-Match and If-Unmodified-Since are the origin's to judge: no part in a hit, passed on when the origin is asked",
+          squid="answers 412 itself")
+def _(lab):
+    conditions = ('If-Match: "b"', "If-Unmodified-Since: Thu, 01 Jan 1998 00:00:00 GMT")
+    origin, proxy = lab.origin(), lab.proxy()
+    origin.page("/p", "Cache-Control: max-age=60", 'ETag: "a"', "Last-Modified: Thu, 01 Jan 1999 00:00:00 GMT", body="page")
+    proxy.get(origin.url("/p"))
+    for condition in conditions:
+        origin.forget()
+        same((proxy.get(origin.url("/p"), condition).status, len(origin.requests("/p"))), (200, 0), condition)
+        proxy.get(origin.url("/p"), condition, "Cache-Control: max-age=0")
+        asked = origin.last("/p")
+        name, _, value = condition.partition(": ")
+        same((asked.get(name), asked.get("If-None-Match")), (value, '"a"'), f"{condition}, validated")
+
+
 @scenario("rule.stale-forbidden", "No stale-if-error against must-revalidate, proxy-revalidate, s-maxage, no-cache", squid=SQUID)
 def _(lab):
     for at in places(lab, "connect_timeout 1 second\nforward_timeout 3 seconds\n"):
