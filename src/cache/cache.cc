@@ -304,7 +304,7 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       drop(*response);
       response->verdict = http::StoreVerdict::purged_meanwhile;
     }
-  } else if (outdates(head.status(), question, a) && (memory_.has(a.key) || may_be_on_disk(a.key))) {
+  } else if (outdates(head.status(), question, a) && may_have(a.key)) {
     purge(a.url);
   }
   return response;
@@ -441,11 +441,10 @@ unsigned Cache::invalidate(const http::Head& response, const char* bytes, Arriva
 unsigned Cache::purge(std::string_view url, store::Disk::Erased done) {
   store::Key key = key_of(url);
   purges_.note(key);
-  const bool on_disk = may_be_on_disk(key);
   arriving_.erase(key);
   const unsigned gone = memory_.erase_all(key);
   if (!done) {
-    if (on_disk) disk_->erase(key);
+    if (disk_) disk_->erase(key);   // also what is only on its way there
   } else if (!disk_) {
     done(gone);
   } else {

@@ -149,8 +149,8 @@ class Cache {
   BanKeeper& ban_keeper() { return ban_keeper_; }
   const Bans& bans() const { return bans_; }
   uint64_t moment() const { return bans_.newest(); }
-  // Whether there may be anything of that URL, in memory or on disk.
-  bool may_have(const store::Key& key) const { return memory_.has(key) || may_be_on_disk(key); }
+  // Whether there may be anything of that URL, in memory, on disk, or on its way there.
+  bool may_have(const store::Key& key) const { return memory_.has(key) || may_be_on_disk(key) || (disk_ && disk_->is_writing(key)); }
   // For Arrival: what is purged after this moment is not stored by a fetch that began before.
   uint64_t purges_seen() const { return purges_.now(); }
 

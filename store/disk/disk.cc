@@ -66,6 +66,12 @@ bool Disk::may_have(const Key& key) const {
   return false;
 }
 
+bool Disk::is_writing(const Key& key) const {
+  for (auto& d : rooms_->directories)
+    if (d->writer().has_pending(key)) return true;
+  return false;
+}
+
 // A key's variants may lie in several directories, and an old object may have come back with its directory: of those that
 // match the newest counts, and the others go. False: somebody must wait for a disk.
 bool Disk::Rooms::find(const Key& key, uint64_t memory_limit, const Match& match, bool no_wait, Found& best) {

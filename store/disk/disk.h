@@ -68,6 +68,8 @@ class Disk {
   // ---- finding ----
   // False: surely not there. No I/O. True as long as the table is loading and the key not looked for yet.
   bool may_have(const Key&) const;
+  // Something of that key is on its way there: may_have() does not know of it yet, but will.
+  bool is_writing(const Key&) const;
 
   struct Found {
     explicit operator bool() const { return body.get() != nullptr; }

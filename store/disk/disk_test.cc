@@ -157,6 +157,7 @@ BOOST_AUTO_TEST_CASE(a_small_body_is_awaited_and_one_that_fails_takes_the_older_
   // What is under way is erased as well.
   auto erased = make_ref<Body>(kUnknownLength, true, 0);
   BOOST_TEST(disk->store(key_of(1), {}, "h", erased, kUnknownLength));
+  BOOST_TEST((!disk->may_have(key_of(1)) && disk->is_writing(key_of(1))));
   BOOST_TEST(erase(*disk, key_of(1)) == 1);
   erased->append("late");
   erased->complete();
