@@ -161,6 +161,10 @@ check() {
   check_build "$build" "" "${long[@]}"
   counted "tree" 900 python3 test-suite/tree_check.py --build "$build"
   counted "badhttp" 900 python3 test-suite/badhttp/run_badhttp.py --binary src/loligo
+  # The short one is the same each time; the long one goes where it has not been.
+  local sequences=(--sequences 500 --seed 1)
+  if [[ $all == yes ]]; then sequences=(--sequences 25000); fi
+  counted "model" 3600 python3 test-suite/model/drive.py --binary src/loligo "${sequences[@]}"
   local seconds=5
   if [[ $all == yes ]]; then seconds=120; fi
   counted "fuzz" 3600 bash test-suite/fuzz/run.sh "$seconds"

@@ -5,7 +5,7 @@ AM_TESTS_ENVIRONMENT = BOOST_TEST_REPORT_LEVEL=short; export BOOST_TEST_REPORT_L
 
 EXTRA_DIST += bootstrap.sh .ci/run \
   test-suite/unit_tests.py test-suite/tree_check.py \
-  test-suite/bench/peerbench.py test-suite/bench/disk_bench.py test-suite/bench/floor.c test-suite/badhttp test-suite/manager test-suite/peering test-suite/scenarios test-suite/fuzz
+  test-suite/bench/peerbench.py test-suite/bench/disk_bench.py test-suite/bench/floor.c test-suite/badhttp test-suite/manager test-suite/peering test-suite/scenarios test-suite/model test-suite/fuzz
 
 check_PROGRAMS += test-suite/conf_corpus_test
 test_suite_conf_corpus_test_SOURCES = src/base/test_main.cc test-suite/conf_corpus_test.cc
