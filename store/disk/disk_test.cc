@@ -166,6 +166,24 @@ BOOST_AUTO_TEST_CASE(a_small_body_is_awaited_and_one_that_fails_takes_the_older_
   BOOST_TEST(!find(*disk, key_of(1)));
 }
 
+BOOST_AUTO_TEST_CASE(one_erased_while_it_is_written_takes_the_older_with_it) {
+  Place place;
+  auto disk = open_disk(options_for(place.path));
+  BOOST_TEST(disk->store(key_of(1), {}, "old", body_of("old"), 3));
+  BOOST_TEST(eventually([&] { return bool(find(*disk, key_of(1))); }));
+  auto body = make_ref<Body>(kUnknownLength, true, 0);
+  uint64_t id = disk->store(key_of(1), {}, "new", body, kUnknownLength);
+  BOOST_TEST(id != 0u);
+  disk->erase(key_of(1), id);
+  BOOST_TEST(!disk->is_writing(key_of(1)));
+  BOOST_TEST(!find(*disk, key_of(1)));
+  body->append("late");
+  body->complete();
+  BOOST_TEST(disk->store(key_of(2), {}, "h", body_of("x"), 1));
+  BOOST_TEST(eventually([&] { return bool(find(*disk, key_of(2))); }));
+  BOOST_TEST(!find(*disk, key_of(1)));
+}
+
 BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body) {
   Place place;
   auto disk = open_disk(options_for(place.path));

@@ -103,12 +103,18 @@ bool Writer::erase(const Key& key, Disk::Erased durable) {
 }
 
 void Writer::erase(const Key& key, uint64_t id) {
+  std::optional<Variant> variant;
   {
     std::lock_guard lock(pending_mutex_);
     auto [first, last] = pending_.equal_range(key);
     for (auto it = first; it != last; ++it)
-      if (it->second->id == id && !it->second->cancelled.exchange(true)) ready(*it->second);
+      if (it->second->id == id && !it->second->cancelled.exchange(true)) {
+        variant = it->second->variant;
+        ready(*it->second);
+      }
   }
+  // What it would have replaced is older still, and must not come back.
+  if (variant) erase_older(key, *variant);
   Entry gone;
   bool was_there = core_.table.erase(key, id, &gone);
   if (was_there) {

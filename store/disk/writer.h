@@ -106,6 +106,7 @@ class Writer final : private PendingOwner {
   const std::string& take_head(Pending&);
   bool charge(Pending&, uint64_t bytes);
   bool accept(const Key&, Variant, const base::Ref<Pending>&);
+  void erase_older(const Key&, Variant);
   void erase_replaced_in_table(const Key&, Variant);
   void give_up(Pending&);
   void finish(Pending&);

@@ -31,7 +31,8 @@ bool Writer::within_limits(uint64_t length) const {
 
 bool Writer::has_pending(const Key& key) const {
   std::lock_guard lock(pending_mutex_);
-  return pending_.contains(key);
+  auto [first, last] = pending_.equal_range(key);
+  return std::any_of(first, last, [](auto& pair) { return !pair.second->cancelled; });
 }
 
 bool Writer::has_pending(const Key& key, uint64_t id) const {
@@ -98,6 +99,10 @@ void Writer::erase_replaced(const Key& key, Variant variant) {
     for (auto it = first; it != last; ++it)
       if (replaces(variant, it->second->variant) && !it->second->cancelled.exchange(true)) ready(*it->second);
   }
+  erase_older(key, variant);
+}
+
+void Writer::erase_older(const Key& key, Variant variant) {
   if (core_.loading() && !core_.table.touched(key)) {
     Operation o{Operation::Kind::erase_replaced, key};
     o.variant = variant;
