@@ -184,6 +184,20 @@ BOOST_AUTO_TEST_CASE(one_erased_while_it_is_written_takes_the_older_with_it) {
   BOOST_TEST(!find(*disk, key_of(1)));
 }
 
+BOOST_AUTO_TEST_CASE(the_older_is_not_found_once_the_newer_is_whole) {
+  Place place;
+  auto disk = open_disk(options_for(place.path));
+  BOOST_TEST(disk->store(key_of(1), {}, "old", body_of("old"), 3));
+  BOOST_TEST(eventually([&] { return bool(find(*disk, key_of(1))); }));
+  disk->store(key_of(1), {}, "new", body_of("new"), 3);
+  Disk::Found found;
+  do {
+    found = find(*disk, key_of(1));
+    BOOST_REQUIRE((!found || found.head == "new"));
+  } while (!found && disk->is_writing(key_of(1)));
+  BOOST_TEST((eventually([&] { return bool(found = find(*disk, key_of(1))); }) && found.head == "new"));
+}
+
 BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body) {
   Place place;
   auto disk = open_disk(options_for(place.path));

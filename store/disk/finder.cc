@@ -22,6 +22,7 @@ Finder::Answer Finder::find(const Key& key, uint64_t memory_limit, const Disk::M
       core_.load_key(key);
       entries = core_.table.find(key);
     }
+    if (!entries.empty()) writer_.hide_superseded(key, entries);
     bool retry = false;
     for (const Entry& entry : entries) {
       Tried tried = attempt(entry, memory_limit, match, no_wait, entries.size() == 1, found);

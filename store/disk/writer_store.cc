@@ -35,6 +35,18 @@ bool Writer::has_pending(const Key& key) const {
   return std::any_of(first, last, [](auto& pair) { return !pair.second->cancelled; });
 }
 
+void Writer::hide_superseded(const Key& key, std::vector<Entry>& entries) const {
+  std::lock_guard lock(pending_mutex_);
+  auto [first, last] = pending_.equal_range(key);
+  for (auto it = first; it != last; ++it) {
+    const Pending& p = *it->second;
+    const Body::State state = p.body->state();
+    // One that failed takes the older with it soon, or leaves it.
+    if (p.cancelled || state == Body::State::filling || (state == Body::State::failed && p.keeps_older)) continue;
+    std::erase_if(entries, [&](const Entry& e) { return replaces(p.variant, e.variant) && e.id() < p.id; });
+  }
+}
+
 bool Writer::has_pending(const Key& key, uint64_t id) const {
   std::lock_guard lock(pending_mutex_);
   auto [first, last] = pending_.equal_range(key);
@@ -83,12 +95,20 @@ bool Writer::charge(Pending& p, uint64_t bytes) {
 
 // Into the list, in the place of those that it replaces.
 bool Writer::accept(const Key& key, Variant variant, const base::Ref<Pending>& pending) {
-  std::lock_guard lock(pending_mutex_);
-  if (pending_.size() >= kMostPending || !pending->body->attach(pending.get(), 0, now_ms())) return false;
-  auto [first, last] = pending_.equal_range(key);
-  for (auto it = first; it != last; ++it)
-    if (replaces(variant, it->second->variant) && !it->second->cancelled.exchange(true)) ready(*it->second);
-  pending_.emplace(key, pending);
+  bool was_whole = false;
+  {
+    std::lock_guard lock(pending_mutex_);
+    if (pending_.size() >= kMostPending || !pending->body->attach(pending.get(), 0, now_ms())) return false;
+    auto [first, last] = pending_.equal_range(key);
+    for (auto it = first; it != last; ++it)
+      if (replaces(variant, it->second->variant) && !it->second->cancelled.exchange(true)) {
+        was_whole |= it->second->body->state() == Body::State::complete;
+        ready(*it->second);
+      }
+    pending_.emplace(key, pending);
+  }
+  // What that one was to replace is not to be found meanwhile.
+  if (was_whole) erase_older(key, variant);
   return true;
 }
 
