@@ -72,7 +72,7 @@ class Bench:
     """The proxy, its clock, and both ends."""
 
     def __init__(self, binary, mode, store, folder):
-        self.mode, self.folder = mode, folder
+        self.mode, self.store, self.folder = mode, store, folder
         shim = os.path.join(folder, "clock.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", shim, os.path.join(HERE, "clock_shim.c")], check=True)
         self.clock = Clock(folder)
@@ -119,6 +119,11 @@ class Bench:
                 return "the proxy did not end within 20 s"
         self.log.close()
         return f"the proxy ended by itself: {early}" if early is not None else None
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
     # --- one sequence
 
@@ -205,6 +210,16 @@ def run(options, mode, store):
     """(sequences, requests, failures)."""
     folder = tempfile.mkdtemp(prefix="loligo-model-")
     bench = Bench(options.binary, mode, store, folder)
+    try:
+        return play_all(options, bench)
+    finally:
+        bench.kill()
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def play_all(options, bench):
+    mode, store = bench.mode, bench.store
     failures, asked, kinds = 0, 0, collections.Counter()
     numbers = [options.only] if options.only is not None else range(options.first, options.first + options.sequences)
     for number in numbers:
@@ -227,8 +242,6 @@ def run(options, mode, store):
     if end:
         failures += 1
         print(f"FAIL {mode}/{store}: {end}")
-    if not options.keep and not end:
-        shutil.rmtree(folder, ignore_errors=True)
     return len(numbers), asked, failures, kinds
 
 

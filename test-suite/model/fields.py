@@ -168,6 +168,13 @@ def byte_ranges(value, size):
     return out if specs else None
 
 
+def content_range(text):
+    """(first, last, length of the whole), or None (RFC 9110 14.4)."""
+    m = re.match(r"bytes (\d+)-(\d+)/(\d+)\Z", text or "", re.I | re.A)
+    first, last, whole = map(int, m.groups()) if m else (1, 0, 0)
+    return (first, last, whole) if first <= last < whole else None
+
+
 # --- references (RFC 3986 5), and structured fields as far as RFC 9213 needs them
 
 def resolved(base, reference):

@@ -13,6 +13,7 @@ asks for what doc/protocols.md or the manual promises; the comment at each place
 from dataclasses import dataclass, replace
 
 import fields as f
+import parts
 from answers import Expected, bodiless, failure, from_stored, passed_on, whole_or_part
 from stored import CONDITIONS, MAX_STALE, MINIMUM_EXPIRY, ONE_REQUEST, REPEATABLE, SAFE, UNDERSTOOD, Control, Request, Stored, Wishes, selecting, stored_fields, timing, vary_of
 
@@ -20,8 +21,9 @@ from stored import CONDITIONS, MAX_STALE, MINIMUM_EXPIRY, ONE_REQUEST, REPEATABL
 @dataclass
 class Course:
     """One way a request may go."""
-    kind: str                    # hit, background, validate, reload, forward, refuse
+    kind: str                    # hit, background, validate, reload, forward, refuse; parts (parts.py)
     stored: Stored | None = None
+    background: bool = False     # the origin is asked besides, of which the client sees nothing
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Reading:
 
     @property
     def background(self):
-        return self.courses[0].kind == "background"
+        return any(c.background for c in self.courses)
 
 
 class Model:
@@ -46,25 +48,40 @@ class Model:
     def read(self, request, now):
         wishes = Wishes(request)
         courses = []
-        found = self.find(request)
-        if found:
-            courses.append(Course(self.use(found, wishes, now), found))
-        if not found or found.maybe:
+        for found in self.find(request):
+            use = self.use(found, wishes, now)
+            courses.append(Course(use, found, use == "background"))
+            if not found.maybe:
+                break
+        else:
+            courses += self.part_courses(request, wishes, now)
             courses.append(Course("forward"))
         for course in courses:
             # 5.2.1.7; of a method that nothing stored could answer too.
-            if "only-if-cached" in wishes.flags and course.kind in ("validate", "reload", "forward"):
+            if "only-if-cached" in wishes.flags and course.kind in ("validate", "reload", "forward", "parts"):
                 course.kind = "refuse"
         return Reading(request, wishes, courses, now)
 
     def find(self, request):
-        """RFC 9111 4: same URI, a method that allows it, selecting fields that match. A request with content is not for us (9110 9.3.1)."""
+        """RFC 9111 4: same URI, a method that allows it, selecting fields that match; the newest first. A request with content is not for
+        us (9110 9.3.1)."""
         if request.method not in ("GET", "HEAD") or request.body:
-            return None
+            return []
+        return [s for s in reversed(self.stored.get(request.url, ())) if s.parts is None and selecting(s.vary, request) == s.selecting]
+
+    def part_courses(self, request, wishes, now):
+        """Parts of a representation that came before. RFC 9111 3.3 and 3.4 let a cache keep them, answer from them what lies within, and
+        fetch what is missing; it need not, so this may go several ways."""
+        if request.method != "GET" or request.body or not f.lines(request.fields, "range"):
+            return []
+        out = []
         for s in self.stored.get(request.url, ()):
-            if selecting(s.vary, request) == s.selecting:
-                return s
-        return None
+            if s.parts is not None and selecting(s.vary, request) == s.selecting:
+                use = self.use(s, wishes, now)
+                if use == "hit" and parts.covers(s, request, now):
+                    out.append(Course("hit", s))
+                out.append(Course("parts", s, use == "background"))
+        return out
 
     def use(self, s, wishes, now):
         age = s.age(now)
@@ -109,7 +126,7 @@ class Model:
         """Whether a refresh in the background is not over yet: the client has its answer already, and nobody else tells."""
         if not reading.background or not exchanges:
             return reading.background
-        trial, last = Trial(self, reading, reading.courses[0]), exchanges[-1]
+        trial, last = Trial(self, reading, next(c for c in reading.courses if c.background)), exchanges[-1]
         lost = last.reply.status == 0 and last.reused
         return reading.request.method in REPEATABLE and (lost or (len(exchanges) == 1 and trial.is_useless(last.reply, trial.old.validators())))
 
@@ -156,9 +173,11 @@ class Trial:
             yield f"the origin was not asked, though this is to {self.kind}"
             return
         if self.kind in ("hit", "background"):
-            self.settle(self.old)
             yield from self.answered(from_stored(self.request, self.old, self.now, "from the cache"))
             yield from self.status_differences()
+        elif self.kind == "parts":
+            yield from parts.differences(self, exchanges, answer)
+            return
         elif self.kind == "refuse":
             yield from self.answered([Expected("only-if-cached", {504}, absent=("x-reply",))])
         if self.kind not in ("hit", "refuse"):
@@ -288,17 +307,12 @@ class Trial:
         # The Age of this message counts for its own age (4.2.3).
         date, initial, lifetime, explicit = timing(old.status, fields + [x for x in e.reply.fields if x[0].lower() == "age"], control, e.asked, e.answered)
         fresh = replace(old, fields=stored_fields(fields, control), control=control, date=date, received=e.answered, initial_age=initial,
-                        lifetime=lifetime or 0, explicit=explicit, maybe=False)
+                        lifetime=lifetime or 0, explicit=explicit)
         # Another Vary makes another variant of it, which only a whole answer can be.
         stays = not (control.flags & {"no-store", "private"} - ({"no-store"} if "must-understand" in control.flags else set()))
         return fresh, stays and vary_of(fields) == old.vary
 
     # --- what is stored afterwards
-
-    def settle(self, s):
-        """It was used: so it is there."""
-        if s.maybe:
-            self.replace(s, replace(s, maybe=False))
 
     def replace(self, old, new):
         kept = [s for s in self.stored.get(old.url, ()) if s is not old]
@@ -316,15 +330,14 @@ class Trial:
 
     def admit(self, e):
         request, reply = self.request, e.reply
+        if reply.status == 206:
+            return parts.keep(self, e)
         s = self.storable(e)
         here = self.stored.get(request.url, [])
-        if s:
-            # 4.1: the newest Vary decides; variants of another are not looked at any more, so they go.
-            out = [o for o in here if o.vary != s.vary or o.selecting == s.selecting]
-        elif self.outdates(reply.status):
-            out = here
-        else:
+        if not s and not self.outdates(reply.status):
             return
+        # 4.1: the newest Vary decides; variants of another are not looked at any more, so they go.
+        out = [o for o in here if not s or o.vary != s.vary or o.selecting == s.selecting]
         if reply.complete:
             self.stored[request.url] = [o for o in here if o not in out] + ([s] if s else [])
         else:

@@ -35,6 +35,7 @@ class Reply:
     body: bytes = b""
     complete: bool = True
     framing: str = "length"      # or chunked, or close: what tells where the body ends
+    whole: bytes = b""           # of a 206: all of what it is a part of
 
 
 @dataclass
@@ -121,6 +122,7 @@ class Stored:
     vary: tuple           # names, sorted
     selecting: tuple      # what the request that fetched it had of them
     maybe: bool = False   # it may have gone
+    parts: tuple = None   # of `body`, what has come: ((first, last), ...); None: all of it
 
     def age(self, now):
         return self.initial_age + max(now - self.received, 0)
@@ -136,6 +138,11 @@ class Stored:
     def validators(self):
         """What goes into a conditional request: all there is (RFC 9111 4.3.1)."""
         return [(n, v) for n, v in (("if-none-match", self.etag), ("if-modified-since", self.modified)) if v is not None]
+
+    def is_strong(self):
+        """Whether parts can be known to be of it (RFC 9110 8.8.2.2, 15.3.7.3)."""
+        when = f.date(self.modified, self.date)
+        return f.is_strong(self.etag) if self.etag is not None else when is not None and self.date > when
 
     def forbids_stale(self):
         """RFC 9111 4.2.4: the directives that a stale response must not be used against."""

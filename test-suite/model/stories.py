@@ -24,7 +24,6 @@ class Words:
     form: str = "fix"
     tag: str = "strong"          # strong, weak, bare (no quotes), none
     modified: bool = True
-    size: int = 40
     framing: str = "length"      # length, chunked, close
 
 
@@ -103,7 +102,6 @@ def words(r, accelerated):
         w.more += [("Age", a) for a in r.choice([["5"], ["10"], ["60"], ["0"], ["x"], ["-5"], ["5, 10"], ["5", "50"], [""], ["7;a=b"], ["99999999999999"], ["3.5"]])]
     w.tag = r.choice(["strong", "strong", "strong", "weak", "none", "none", "bare"])
     w.modified = some(r, 0.6)
-    w.size = r.choice([1, 2, 10, 40, 40, 100, 3000])
     w.framing = r.choice(["length"] * 5 + ["chunked", "chunked", "close"])
     if some(r, 0.1):
         w.more.append(("X-Secret", f"for one {r.randrange(9)}"))
@@ -141,6 +139,7 @@ class Story:
         self.begin = FIRST_DAY + r.choice([0, 1, 86399, 40 * 86400, 1400 * 86400])
         self.modified = self.begin - r.choice([1, 2, 50, 500, 5000, 86400, 30 * 86400])
         self.root = root or f"/{number}"
+        self.sizes = [r.choice([1, 2, 10, 40, 40, 100, 3000]) for _ in range(10)]     # by version
         usual = words(r, accelerated)
         usual_fields = self.selecting(r, 0.15)
         self.steps = [self.step(r, usual, usual_fields, accelerated) for _ in range(r.randint(2, 8))]
@@ -265,7 +264,8 @@ class Origin:
 
     def whole_or_part(self, step, request, fields):
         w = step.words
-        body = (f"{self.story.number} {self.replies} v{self.version} ".encode() + bytes(range(48, 112)) * 60)[:w.size]
+        # A strong entity tag stands for these bytes and no others.
+        body = (f"v{self.version} {request.url} ".encode() + bytes(range(48, 112)) * 60)[:self.story.sizes[self.version]]
         reply = Reply(w.status, fields, body)
         wanted = f.first(request.fields, "range")
         if wanted and w.status == 200 and request.method == "GET" and step.ranges != "ignored":
@@ -275,7 +275,7 @@ class Origin:
             if ranges and len(ranges) == 1:
                 a, b = ranges[0]
                 told = f"bytes {a}-{b}/{len(body)}" if step.ranges == "honest" else self.story.root
-                reply = Reply(206, fields + [("Content-Range", told)], body[a:b + 1])
+                reply = Reply(206, fields + [("Content-Range", told)], body[a:b + 1], whole=body)
         if step.mood == "cut" and len(reply.body) > 1:
             reply.complete = False
         if w.status in (204, 304) or request.method == "HEAD":
