@@ -198,6 +198,19 @@ BOOST_AUTO_TEST_CASE(the_older_is_not_found_once_the_newer_is_whole) {
   BOOST_TEST((eventually([&] { return bool(found = find(*disk, key_of(1))); }) && found.head == "new"));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_to_be_replaced_by_one_that_is_replaced_itself_goes) {
+  Place place;
+  auto disk = open_disk(options_for(place.path));
+  for (uint64_t key = 0; key < 50; ++key) {   // whether the second is written yet when the third comes is chance
+    disk->store(key_of(key), {1, 1}, "old", body_of("old"), 3);
+    BOOST_TEST(eventually([&] { return bool(find(*disk, key_of(key))); }));
+    disk->store(key_of(key), {2, 1}, "other", body_of("other"), 5, true);
+    disk->store(key_of(key), {1, 2}, "new", make_ref<Body>(kUnknownLength, true, 0), kUnknownLength);
+    Disk::Found found = find(*disk, key_of(key));
+    BOOST_TEST((!found || found.head == "other"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body) {
   Place place;
   auto disk = open_disk(options_for(place.path));

@@ -95,20 +95,20 @@ bool Writer::charge(Pending& p, uint64_t bytes) {
 
 // Into the list, in the place of those that it replaces.
 bool Writer::accept(const Key& key, Variant variant, const base::Ref<Pending>& pending) {
-  bool was_whole = false;
+  std::vector<Variant> whole;
   {
     std::lock_guard lock(pending_mutex_);
     if (pending_.size() >= kMostPending || !pending->body->attach(pending.get(), 0, now_ms())) return false;
     auto [first, last] = pending_.equal_range(key);
     for (auto it = first; it != last; ++it)
       if (replaces(variant, it->second->variant) && !it->second->cancelled.exchange(true)) {
-        was_whole |= it->second->body->state() == Body::State::complete;
+        if (it->second->body->state() == Body::State::complete) whole.push_back(it->second->variant);
         ready(*it->second);
       }
     pending_.emplace(key, pending);
   }
-  // What that one was to replace is not to be found meanwhile.
-  if (was_whole) erase_older(key, variant);
+  // What those were to replace is older than what clients have seen.
+  for (Variant v : whole) erase_older(key, v);
   return true;
 }
 
