@@ -179,14 +179,15 @@ def vary_of(all_fields):
 
 
 def selecting_value(request, name):
-    """A request's field for comparison: lines joined, white space as the field's grammar has it (RFC 9111 4.1). Of the two
-    whose members are a set with weights, the set (doc/protocols.md)."""
+    """A request's field for comparison: lines joined, white space normalised (RFC 9111 4.1); what an empty member means is the field's
+    affair. Of the two whose members are a set with weights, the set (doc/protocols.md)."""
     values = f.lines(request.fields, name)
     if not values:
         return None
-    parts = [" ".join(m.split()) for m in f.split_list(", ".join(values))]
+    joined = ", ".join(v.strip(" \t") for v in values)
     if name not in ("accept-encoding", "accept-language"):
-        return tuple(parts)
+        return tuple(" ".join(part.split()) for part in joined.split(","))
+    parts = [" ".join(m.split()) for m in f.split_list(joined)]
     out = set()
     for part in parts:
         coding, *parameters = [p.strip() for p in part.lower().split(";")]
