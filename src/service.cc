@@ -255,6 +255,7 @@ void Service::every_second() {
   }
   manager_->tick();
   workers_[0]->upstream.probe_dead_peers();
+  cache_->keep_records();
   if (stopping_) check_stopped();
 }
 

@@ -40,6 +40,9 @@ namespace loligo::base {
   X(bad_replies, "server.bad_replies", "replies refused as malformed")                             \
   X(aborted_requests, "aborted_requests", "requests whose client left before the end")             \
   X(collapsed_requests, "collapsed_requests", "requests that followed another's fetch")            \
+  X(ranges_joined, "ranges.from_parts", "requests for ranges answered from parts alone")           \
+  X(ranges_completed, "ranges.completed", "requests for ranges of which something was missing")    \
+  X(gaps_fetched, "ranges.gaps_fetched", "missing parts asked of origins and peers")               \
   X(stored_objects, "store.stored", "objects admitted to memory")                                  \
   X(refused_objects, "store.refused", "replies not stored")                                        \
   X(purged_objects, "store.purged", "objects removed by PURGE or invalidation")                    \

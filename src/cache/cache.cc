@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "cache/selector.h"
 #include "cache/stored_form.h"
 #include "http/cache_groups.h"
 #include "http/conditional.h"
@@ -40,42 +41,10 @@ Cache::Cache(const store::MemoryLimits& limits, unsigned workers) : memory_(limi
 Cache::~Cache() = default;
 
 void Cache::use_disk(std::unique_ptr<store::Disk> disk) {
+  keep_records(true);
   disk_ = std::move(disk);
   if (disk_) ban_keeper_.use_disk(*disk_);
 }
-
-namespace {
-
-// The lookup of one variant: same URL, usable, and its selecting fields match those of the request.
-struct Selector {
-  const Question& q;
-  const Bans& bans;
-  bool other_variant = false, banned = false;
-  const std::vector<std::string>* computed_for = nullptr;
-  std::string key;
-
-  bool operator()(const store::Object& object) {
-    return object.usable() && matches(static_cast<const Response&>(object));
-  }
-
-  bool matches(const Response& r) {
-    if (r.url != q.url) return false;
-    if (!bans.allows(r)) {
-      banned = true;
-      return false;
-    }
-    if (r.vary_names.empty()) return true;
-    if (!computed_for || *computed_for != r.vary_names) {
-      key = http::selecting_key(r.vary_names, *q.request, q.bytes);
-      computed_for = &r.vary_names;
-    }
-    if (key == r.selecting_key) return true;
-    other_variant = true;
-    return false;
-  }
-};
-
-}  // namespace
 
 Found Cache::lookup(const Question& q) {
   Selector selector{q, bans_};
@@ -174,10 +143,12 @@ bool Cache::find_on_disk(const Question& q, std::shared_ptr<const void> owner, s
 }
 
 // What came from the disk goes to memory, unless memory has got one meanwhile, or it was purged while it was read.
-OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::string_view url, const Policy& policy, uint64_t purges_seen) {
+OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::string_view url, const Policy& policy, uint64_t purges_seen,
+                      const store::Key* whole) {
   OnDisk answer;
+  const store::Key& purged_as = whole ? *whole : key;
   if (!found) return answer;
-  if (purges_.purged_since(purges_seen, key)) return {{}, false, true};
+  if (purges_.purged_since(purges_seen, purged_as)) return {{}, false, true};
   answer.response = read_stored_form(key, found.head, std::move(found.body));
   if (!answer.response) return answer;
   if (!bans_.allows(*answer.response)) return {{}, false, true};
@@ -191,7 +162,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   };
   if (auto other = memory_.add_unless(answer.response, same)) answer.response = ResponseRef(static_cast<Response*>(other.get()));
   // A purge notes, then removes; we add, then look: one of the two sees the other.
-  if (purges_.purged_since(purges_seen, key) || !bans_.allows(*answer.response)) {
+  if (purges_.purged_since(purges_seen, purged_as) || !bans_.allows(*answer.response)) {
     memory_.erase(*answer.response);
     return {{}, false, true};
   }
@@ -248,6 +219,8 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   question.minimum_expiry_time = policy.settings.minimum_expiry_time.count() / 1000;
   question.refuses_cookies = policy.settings.stored_set_cookie == StoredCookies::no_store;
   question.content_location_is_target = a.method == http::Method::post && names_target(head, bytes, a);
+  const std::optional<http::KnownPart> part = head.status() == 206 ? understood_part(head, bytes, a, lifetimes) : std::nullopt;
+  question.understands_part = part.has_value();
   http::StoreVerdict verdict = a.refusal;
   if (verdict == http::kStore && !policy.memory_enabled && !disk_) verdict = http::StoreVerdict::caching_off;
   if (verdict == http::kStore && purges_.purged_since(a.purges_seen, a.key)) verdict = http::StoreVerdict::purged_meanwhile;
@@ -259,13 +232,19 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   bool fits_memory = policy.memory_enabled && (policy.keep_network || disk_) &&
                      (a.length == store::kUnknownLength || a.length <= max_object(policy));
   if (verdict == http::kStore && a.length != store::kUnknownLength) {
-    if ((!fits_memory && !disk_) || a.length > policy.max_object) verdict = http::StoreVerdict::too_large;
-    else if (a.length < policy.min_object) verdict = http::StoreVerdict::too_small;
+    const uint64_t whole = part ? part->complete : a.length;
+    if ((!fits_memory && !disk_) || whole > policy.max_object) verdict = http::StoreVerdict::too_large;
+    else if (whole < policy.min_object) verdict = http::StoreVerdict::too_small;
   }
+  PartPlace place;
+  if (part) place = place_part(head, bytes, *part, a, lifetimes, verdict == http::kStore);
+  if (part && !place.number && verdict == http::kStore) verdict = http::StoreVerdict::partial_content;   // it brings nothing new
   bool store = verdict == http::kStore;
 
   auto body = base::make_ref<store::Body>(a.length, store && fits_memory, policy.read_ahead_gap);
-  auto response = base::make_ref<Response>(a.key, body);
+  auto response = base::make_ref<Response>(store && part ? Sparse::part_key(a.key, place.epoch, place.number) : a.key, body);
+  response->fits_gap = place.fits_gap;
+  if (store && part) response->part = {a.key, place.epoch, place.number, part->first, part->end, part->complete};
   response->url = a.url;
   response->method = a.method;
   write_stored_head(head, bytes, a.length, Apart(control, rule, keeps_cookies(policy)), response->head, response->first_only);
@@ -283,8 +262,8 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
   }
   if (store) {
     bool disk_busy = false;
-    if (a.refreshed && a.refreshed->stored && is_stale(*a.refreshed, a.response_time)) response->before = a.refreshed, response->before_purges = a.purges_seen;
-    if (disk_) response->disk_id = disk_->store(a.key, variant_of(*response), stored_form(*response), body, a.length, bool(response->before), &disk_busy);
+    if (a.refreshed && !a.refreshed->partly && !part && a.refreshed->stored && is_stale(*a.refreshed, a.response_time)) response->before = a.refreshed, response->before_purges = a.purges_seen;
+    if (disk_) response->disk_id = disk_->store(response->key, variant_of(*response), stored_form(*response), body, a.length, bool(response->before), &disk_busy);
     if (disk_ && !response->disk_id) events_.refused(*response);
     response->stored = true;
     response->passing = !policy.keep_network;
@@ -293,12 +272,14 @@ ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arriva
       return old.vary_names != response->vary_names || old.selecting_key == response->selecting_key;
     };
     if (!fits_memory || !memory_.insert(response, replaces)) {
-      memory_.erase_if(a.key, replaces);
+      memory_.erase_if(response->key, replaces);
       response->stored = response->disk_id != 0;
       if (!response->stored) response->verdict = disk_busy ? http::StoreVerdict::disk_busy : http::StoreVerdict::too_large;
       body->stop_retaining();
       arrive(response);
     }
+    if (part) keep_part(response, place, head, bytes, a, policy);
+    else end_parts_of(*response);
     // As in promote(): purged between the verdict and here.
     if (response->stored && (purges_.purged_since(a.purges_seen, a.key) || banned_meanwhile(*response))) {
       drop(*response);
@@ -346,6 +327,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->selecting_key = old.selecting_key;
   fresh->negative = old.negative;
   fresh->disk_id = old.disk_id;
+  if (old.partly) return freshen_parts(old, fresh, fresh->verdict == http::kStore);
   // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
   // Of an answer to a request with no-store nothing is stored (RFC 9111 section 5.2.1.5).
@@ -382,6 +364,7 @@ void Cache::compare(const Response& known, const http::Head& head, const char* b
 
 // The disk alone follows it now. A reply of unknown length is chunked, and cannot be sent from files.
 void Cache::arrive(const ResponseRef& response) {
+  if (response->part.epoch) return;   // who needs it finds it by its Sparse
   if (response->disk_id && response->content_length != store::kUnknownLength) arriving_.add(response);
 }
 
@@ -389,6 +372,7 @@ static bool same_variant(const Response& a, const Response& b) { return a.vary_n
 
 void Cache::settled(Response& response) {
   ResponseRef before = std::move(response.before);
+  if (response.part.epoch) part_settled(response);
   if (!response.stored) return events_.passed(response);
   if (response.body->state() == store::Body::State::failed) arriving_.erase(response.key);
   if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
@@ -404,6 +388,8 @@ void Cache::drop(Response& response) {
   memory_.erase(response);
   arriving_.erase(response.key);
   if (disk_ && response.disk_id) disk_->erase(response.key, response.disk_id);
+  if (response.part.epoch)
+    if (SparseRef sparse = sparses_.find(response.part.whole, response.part.epoch)) sparse->forget(response.part.number);
 }
 
 void Cache::outgrown(Response& response, const Policy& policy) {
@@ -443,15 +429,35 @@ unsigned Cache::purge(std::string_view url, store::Disk::Erased done) {
   purges_.note(key);
   arriving_.erase(key);
   const unsigned gone = memory_.erase_all(key);
+  unsigned partly = 0;
+  for (const SparseRef& sparse : sparses_.take(key, [](const Response&) { return true; })) end_parts(*sparse), ++partly;
   if (!done) {
-    if (disk_) disk_->erase(key);   // also what is only on its way there
+    if (disk_) disk_->erase(key), disk_->erase(Sparse::record_key(key));   // also what is only on its way there
   } else if (!disk_) {
-    done(gone);
+    done(gone + partly);
   } else {
-    // Most of what is in memory is on disk too.
-    disk_->erase(key, [gone, done = std::move(done)](std::optional<unsigned> found) { done(found ? std::max(gone, *found) : found); });
+    erase(key, Sparse::record_key(key), gone, partly, std::move(done));
   }
-  return gone;
+  return gone + partly;
+}
+
+// Most of what is in memory is on disk too.
+void Cache::erase(const store::Key& key, const store::Key& record, unsigned objects, unsigned partly, store::Disk::Erased done) {
+  struct Both {
+    std::atomic<int> open{2};
+    std::atomic<bool> lasts{true};
+    std::atomic<unsigned> gone{0};
+    store::Disk::Erased done;
+    void add(unsigned in_memory, std::optional<unsigned> on_disk) {
+      if (on_disk) gone += std::max(in_memory, *on_disk);
+      else lasts = false;
+      if (--open == 0) done(lasts ? std::optional<unsigned>(gone) : std::nullopt);
+    }
+  };
+  auto both = std::make_shared<Both>();
+  both->done = std::move(done);
+  disk_->erase(key, [both, objects](std::optional<unsigned> n) { both->add(objects, n); });
+  disk_->erase(record, [both, partly](std::optional<unsigned> n) { both->add(partly, n); });
 }
 
 }  // namespace loligo::cache

@@ -20,8 +20,10 @@
 #include "cache/refresh_patterns.h"
 #include "cache/response.h"
 #include "cache/settings.h"
+#include "cache/sparse.h"
 #include "cache/store_events.h"
 #include "http/cache_control.h"
+#include "http/range.h"
 #include "http/surrogate.h"
 #include "store/disk/disk.h"
 #include "store/memory.h"
@@ -101,6 +103,7 @@ struct Arrival {
   uint64_t purges_seen = 0;            // Cache::purges_seen() when the request went out
   uint64_t moment = 0;                 // Cache::moment() then
   ResponseRef refreshed;               // what was found, and is asked for anew
+  const Gap* gap = nullptr;            // what it was asked to fill, if anything
 };
 
 class Cache {
@@ -150,9 +153,30 @@ class Cache {
   const Bans& bans() const { return bans_; }
   uint64_t moment() const { return bans_.newest(); }
   // Whether there may be anything of that URL, in memory, on disk, or on its way there.
-  bool may_have(const store::Key& key) const { return memory_.has(key) || may_be_on_disk(key) || (disk_ && disk_->is_writing(key)); }
+  bool may_have(const store::Key& key) const { return memory_.has(key) || sparses_.has(key) || may_be_on_disk(key) || (disk_ && disk_->is_writing(key)); }
   // For Arrival: what is purged after this moment is not stored by a fetch that began before.
   uint64_t purges_seen() const { return purges_.now(); }
+
+  // ---- parts (cache/sparse.h, cache/cache_parts.cc) ----
+  // What is known of the parts of what is asked for; `found` says how fresh its head is. Null: nothing.
+  SparseRef lookup_parts(const Question&, Found& found);
+  // Whether [first, end) is there, or on its way; no I/O. Sets `on_disk` where it is there alone.
+  bool covers(Sparse&, uint64_t first, uint64_t end, bool* on_disk = nullptr);
+  // Whether this, found as a part, is what it was kept as: the part that begins at `first`.
+  static bool is_part(const Response&, const Sparse&, uint64_t first);
+  // A part's bytes: in memory, or on disk. As find_on_disk().
+  bool find_part(const SparseRef&, uint64_t part, std::shared_ptr<const Policy>, OnDisk& now, std::function<void(OnDisk)> later);
+  // Something else has been seen in its place.
+  void outdate(const SparseRef&);
+  // The body of a part breaks off: what has come of it is a part as well. False: nothing has, or it is not kept.
+  bool shorten(Response&);
+  // What a process before this one has kept on disk is read when it is first asked for. True: there is nothing (more) to wait
+  // for. False: `later` is called once, on a thread of the store. As find_on_disk().
+  bool may_have_record(const store::Key& key) const { return may_be_on_disk(Sparse::record_key(key)); }
+  bool load_parts(const Question&, std::shared_ptr<const void> request_owner, std::shared_ptr<const Policy>, std::function<void()> later);
+  // Keeps on disk what is new. Call about once a second on one thread; `at_once` at the end.
+  void keep_records(bool at_once = false);
+  const Sparses& sparses() const { return sparses_; }
 
   // The largest body that memory keeps, bytes.
   uint64_t max_object(const Policy& policy) const { return std::min(policy.max_object, memory_.max_object()); }
@@ -166,13 +190,29 @@ class Cache {
   const store::Memory& memory() const { return memory_; }
 
  private:
-  OnDisk promote(store::Disk::Found&&, const store::Key&, std::string_view url, const Policy&, uint64_t purges_seen);
+  // `whole`: the key that it is purged by, where that is another.
+  OnDisk promote(store::Disk::Found&&, const store::Key&, std::string_view url, const Policy&, uint64_t purges_seen, const store::Key* whole = nullptr);
+  struct PartPlace {
+    SparseRef sparse;            // null: a new one
+    uint64_t epoch = 0, number = 0;
+    bool fits_gap = false;
+  };
+  PartPlace place_part(const http::Head&, const char* bytes, const http::KnownPart&, const Arrival&, const http::Lifetimes&, bool storable);
+  void keep_part(const ResponseRef&, PartPlace&, const http::Head&, const char* bytes, const Arrival&, const Policy&);
+  ResponseRef freshen_parts(const Response& old, const ResponseRef& fresh, bool keep);
+  void part_settled(Response&);
+  void end_parts(Sparse&);
+  void keep_record(const SparseRef&, bool at_once);
+  void take_record(const store::Key& whole, store::Disk::Found&&, const Policy&, uint64_t purges_seen);
+  void erase(const store::Key& key, const store::Key& record, unsigned objects, unsigned partly, store::Disk::Erased done);
+  void end_parts_of(const Response& whole);
   template <class Select> void join_arriving(Found&, const Question&, Select&);
   void arrive(const ResponseRef&);
   void remove_banned(const store::Key&);
   bool banned_meanwhile(const Response&) const;
   store::Memory memory_;
   Arriving arriving_;
+  Sparses sparses_;
   StoreEvents events_{memory_};
   std::unique_ptr<store::Disk> disk_;
   std::atomic<bool> offline_{false};

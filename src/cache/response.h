@@ -55,6 +55,11 @@ struct Response final : store::Object {
   // While it arrives: the stale one whose place it takes, and which comes back should this one be cut. The fetch's alone.
   base::Ref<Response> before;
   uint64_t before_purges = 0;   // Cache::purges_seen() when it was taken
+  // What of a representation this is, where it is not all of it: [first, end) of `complete` bytes (cache/sparse.h).
+  struct Part { store::Key whole; uint64_t epoch = 0, number = 0, first = 0, end = 0, complete = 0; };
+  Part part;                    // epoch 0: it is no part that is kept
+  bool partly = false;          // the head of a representation of which parts are known; it has no body
+  bool fits_gap = false;        // it is what was asked for to fill a gap
   bool passing = false;         // in memory only while it arrives (memory_cache_mode disk)
   bool negative = false;        // kept by negative_ttl
   http::StoreVerdict verdict = http::kStore;   // why it was not stored, or did not stay

@@ -74,7 +74,7 @@ bool read(std::string_view form, Form& f) {
 
 }  // namespace
 
-std::string stored_form(const Response& r) {
+std::string stored_form(const Response& r, uint64_t length) {
   const http::Lifetimes& l = r.lifetimes;
   std::string out;
   out.reserve(80 + r.url.size() + r.selecting_key.size() + r.head.size());
@@ -83,7 +83,7 @@ std::string stored_form(const Response& r) {
                    (l.heuristic ? heuristic : 0) | (l.must_revalidate ? must_revalidate : 0) | (l.no_cache ? no_cache : 0)));
   put(out, uint16_t(r.vary_names.size()));
   for (int64_t n : {l.response_time, l.date, l.initial_age, l.freshness, l.stale_while_revalidate, l.stale_if_error}) put(out, n);
-  put(out, r.content_length);
+  put(out, length == store::kUnknownLength ? r.content_length : length);
   put(out, r.moment);
   for (size_t n : {r.url.size(), r.selecting_key.size(), r.head.size()}) put(out, uint32_t(n));
   out.append(r.url).append(r.selecting_key).append(r.head);

@@ -21,7 +21,8 @@
 
 namespace loligo::cache {
 
-std::string stored_form(const Response&);
+// `length`, if given: of a body that broke off.
+std::string stored_form(const Response&, uint64_t length = store::kUnknownLength);
 
 // What a lookup compares.
 struct StoredSelection {

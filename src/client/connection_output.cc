@@ -74,7 +74,7 @@ bool Connection::reply(Reply&& r) {
       count += view.parts;
       total += view.bytes;
       body = view.bytes;
-      whole = view.bytes == r.to - r.from || (view.state == store::Body::State::complete && r.from + view.bytes == b.length());
+      whole = view.bytes == r.to - r.from || (r.to == store::kUnknownLength && view.state == store::Body::State::complete && r.from + view.bytes == b.length());
       if (r.to == r.from) whole = true;
     }
   }

@@ -19,6 +19,12 @@ using log::ResultTag;
 Transaction::~Transaction() { reset(); }
 
 void Transaction::reset() {
+  feed_.reset();
+  sparse_.reset();
+  range_body_.reset();
+  wanted_.clear();
+  parts_tries_ = 0;
+  parts_asked_ = false;
   if (fetch_) std::exchange(fetch_, nullptr)->abandon();
   if (flight_) flight_->drop();
   flight_.reset();

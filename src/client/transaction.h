@@ -18,10 +18,11 @@
 #include "client/tunnel_peer.h"
 #include "log/record.h"
 #include "server/fetch.h"
+#include "server/range_feed.h"
 
 namespace loligo::client {
 
-class Transaction final : server::FetchOwner {
+class Transaction final : server::FetchOwner, server::RangeFeedOwner {
  public:
   Transaction() = default;
   ~Transaction();
@@ -57,6 +58,11 @@ class Transaction final : server::FetchOwner {
   void fetch_switched(server::ServerConnectionPtr, cache::ResponseRef, std::string early, const server::FetchFacts&) override;
   void fetch_failed(server::FetchError, const server::FetchFacts&) override;
   void fetch_ended(const server::FetchFacts&) override;
+  // server::RangeFeedOwner
+  void feed_ready() override;
+  void feed_changed(cache::ResponseRef, server::Fetch*, const server::FetchFacts&) override;
+  void feed_failed(server::FetchError, const server::FetchFacts&) override;
+  void feed_interim(int status, std::string_view head) override;
 
   void keep();                                     // copies the head out of the connection's buffer
   void run();                                      // steps until one waits
@@ -101,6 +107,14 @@ class Transaction final : server::FetchOwner {
   void describe_for_fields(log::Record&) const;
   void flight_over(cache::Landing);
   bool wants_whole_for_range() const;
+  bool answer_from_parts();
+  void append_range(std::string& out) const;
+  bool load_parts();
+  cache::ResponseRef whole_of_parts() const;
+  bool takes_parts(const cache::Response&, http::Ranges&);
+  void serve_parts(cache::ResponseRef head_of_whole);
+  void drop_feed();
+  void note_fetch(const server::FetchFacts&);
 
   void answer(const cache::ResponseRef&, bool from_cache, int64_t age);
   bool answer_condition(const cache::Response&, int64_t age);
@@ -149,7 +163,7 @@ class Transaction final : server::FetchOwner {
   FoundWord found_ = FoundWord::none;
   http::CacheReason reason_ = http::CacheReason::none;   // why it is no plain hit
   http::CacheReason served_ = http::CacheReason::none;   // why it was served though stale, or something else was
-  store::Key key_;
+  store::Key key_, flight_key_;
   Step step_ = Step::idle;
   bool close_ = false, malformed_ = false, collapsed_ = false, cacheable_request_ = false, keeps_post_ = false, no_collapse_ = false;
   bool in_run_ = false, facts_filled_ = false, whole_for_range_ = false;
@@ -157,6 +171,12 @@ class Transaction final : server::FetchOwner {
   bool disk_asked_ = false;                        // by this lookup; what it gave is in on_disk_
   cache::OnDisk on_disk_;
   server::Fetch* fetch_ = nullptr;
+  std::unique_ptr<server::RangeFeed> feed_;        // of ranges that are answered from parts
+  cache::SparseRef sparse_;
+  std::vector<http::ByteRange> wanted_;
+  cache::ResponseRef range_body_;                  // what the feed makes: the wanted ranges, one behind the other
+  unsigned parts_tries_ = 0;
+  bool parts_asked_ = false;                       // of the disk
   std::unique_ptr<server::Connector> connector_;   // of a tunnel
   std::vector<icp::Destination> tunnel_destinations_;
   size_t next_tunnel_ = 0;

@@ -71,6 +71,7 @@ void Transaction::look_up() {
     case cache::Finding::stale:
     case cache::Finding::miss: break;
   }
+  if (!found.response && !withheld && answer_from_parts()) return;
   reason_ = withheld              ? CacheReason::send_hit_rule
             : arriving            ? CacheReason::arriving
             : found.response      ? found.why
@@ -84,13 +85,16 @@ void Transaction::look_up() {
   if (method == Method::head) known_ = found.response;
   if (found.response && reload && !into_ims) found.response.reset();
   whole_for_range_ = wants_whole_for_range();
-  bool may_wait = may_collapse() && !no_collapse_ && method == Method::get && !reload && (!head.has(FieldId::range) || whole_for_range_) &&
+  // Requests for parts wait for each other; what they wait for makes known what there is to have parts of.
+  const bool part = head.has(FieldId::range) && !whole_for_range_;
+  flight_key_ = part ? cache::Sparse::flight_key(key_) : key_;
+  bool may_wait = may_collapse() && !no_collapse_ && method == Method::get && !reload && !(part && found.response) &&
                   policy.collapsed_forwarding_access.check_fast(facts_, true).allowed;
   bool leads = false;
   if (may_wait) {
     keep();
-    auto cell = std::make_shared<FlightCell>(worker_->loop, this, worker_->cache.flights(), key_);
-    leads = worker_->cache.flights().lead_or_follow(key_, cell.get());
+    auto cell = std::make_shared<FlightCell>(worker_->loop, this, worker_->cache.flights(), flight_key_);
+    leads = worker_->cache.flights().lead_or_follow(flight_key_, cell.get());
     if (!leads) {
       flight_ = std::move(cell);
       step_ = Step::following;
@@ -197,15 +201,18 @@ void Transaction::serve_hit(cache::Found& found, ResultTag tag) {
 void Transaction::revalidate_in_background(cache::ResponseRef stale) {
   cache::Flights& flights = worker_->cache.flights();
   // A follower that never listens: only the first of many stale hits validates.
-  if (!flights.lead_or_follow(key_, nullptr)) return;
+  const store::Key key = stale->partly ? cache::Sparse::flight_key(key_) : key_;
+  if (!flights.lead_or_follow(key, nullptr)) return;
   keep();
   server::FetchRequest request = fetch_request(std::move(stale));
   request.leads_flight = request.always_finish = true;
+  request.flight = key;
   // Its answer is for the cache: what this client alone asked for stays out.
   request.upgrade.clear();
   request.validators = stored_validators(request.stale);
+  if (request.stale && request.stale->partly) append_range(request.validators);
   if (head.method() == Method::head) request.known = request.fallback;
-  if (request.destinations.empty()) return flights.land(key_, cache::Landing::failed);
+  if (request.destinations.empty()) return flights.land(key, cache::Landing::failed);
   worker_->upstream.start(std::move(request), nullptr);
 }
 
@@ -215,16 +222,17 @@ void Transaction::begin_fetch(cache::ResponseRef stale, bool leads) {
   if (tag_ == ResultTag::none) tag_ = ResultTag::miss;
   auto refuse = [&](ErrorId id, int status, CacheReason why) {
     served_ = why;
-    if (leads) worker_->cache.flights().land(key_, cache::Landing::failed);
+    if (leads) worker_->cache.flights().land(flight_key_, cache::Landing::failed);
     error(id, status);
   };
   if (!snapshot_->miss_access.empty() && !snapshot_->miss_access.check_fast(facts_, true).allowed) return refuse(ErrorId::forwarding_denied, 403, CacheReason::miss_access);
   server::FetchRequest request = fetch_request(stale);
   request.leads_flight = leads;
+  request.flight = flight_key_;
   request.known = std::exchange(known_, {});
   if (request.destinations.empty()) return refuse(ErrorId::cannot_forward, 503, CacheReason::no_path);
   // To validate what is stored the range stays here; should a new whole come instead, it is answered from that.
-  if (request.stale && head.has(FieldId::range)) whole_for_range_ = true;
+  if (request.stale && !request.stale->partly && head.has(FieldId::range)) whole_for_range_ = true;
   stale_ = std::move(stale);
   step_ = Step::fetching;
   fetch_ = worker_->upstream.start(std::move(request), this);
@@ -253,6 +261,13 @@ bool Transaction::passes_condition(FieldId id, bool validates) const {
     case FieldId::range: case FieldId::if_range: return !validates && !whole_for_range_;
     default: return false;
   }
+}
+
+// Should what is validated in parts have changed, the part that is wanted comes of the new one (RFC 9110 section 13.2.2:
+// conditions come first).
+void Transaction::append_range(std::string& out) const {
+  for (const http::Field& f : head)
+    if (f.id == FieldId::range || f.id == FieldId::if_range) out.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
 }
 
 server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
@@ -289,6 +304,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
   if (r.validators.empty()) r.stale.reset();
   for (const http::Field& f : head)
     if (passes_condition(f.id, bool(r.stale))) r.validators.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
+  if (r.stale && r.stale->partly) append_range(r.validators);
 
   icp::SelectionQuestion q;
   q.facts = facts_;
@@ -419,6 +435,11 @@ void Transaction::fetch_response(cache::ResponseRef response, server::Source sou
   if (source == server::Source::unmodified) tag_ = ResultTag::refresh_unmodified;
   else if (source == server::Source::failed_old) tag_ = ResultTag::refresh_fail_old;
   else if (stale_) tag_ = response->status >= 500 ? ResultTag::refresh_fail_err : ResultTag::refresh_modified;
+  if (from_cache && response->partly) {
+    serve_parts(std::move(response));
+    if (done()) connection_->transaction_ended_late();
+    return;
+  }
   int64_t age = from_cache ? http::current_age(response->lifetimes, worker_->loop.wall_seconds()) : 0;
   answer(response, from_cache, age);
   if (done()) connection_->transaction_ended_late();

@@ -93,6 +93,7 @@ void Transaction::log_it() {
     if (!response_) code_ = facts.server.valid() ? facts.code : log::HierarchyCode::none;
     fetch_facts_ = std::move(facts);
   }
+  if (feed_) note_fetch(feed_->facts());
   log::Record r;
   r.start_us = started_us_;
   r.end_us = worker_->loop.wall_us();
@@ -107,7 +108,7 @@ void Transaction::log_it() {
   r.content_type = r.status ? content_type_ : std::string_view();
   r.reply_head_size = head_size_;
   r.reply_total_size = sent;
-  if (response_) r.object_size = response_->body->length();
+  if (response_) r.object_size = response_->partly ? response_->content_length : response_->body->length();
   r.high_offset = sent > head_size_ ? sent - head_size_ : 0;
   r.tag = tag_;
   r.collapsed = collapsed_;

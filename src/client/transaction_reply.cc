@@ -107,7 +107,7 @@ void Transaction::append_common(std::string& tail, const cache::Response* r, boo
     http::format_date(r->lifetimes.response_time, date);
     tail.append("Date: ").append(date, sizeof date).append("\r\n");
   }
-  tail.append(port.outcome_fields(from_cache && !collapsed_, found_, r && r->by_http10));
+  tail.append(port.outcome_fields(from_cache && !collapsed_ && reason_ != http::CacheReason::partial, found_, r && r->by_http10));
   append_cache_status(tail, from_cache, r);
 }
 
@@ -245,6 +245,11 @@ bool Transaction::answer_range(const cache::ResponseRef& response, bool from_cac
   tail.clear();
   append_common(tail, &r, from_cache, age);
   Reply reply;
+  // Parts are fed one behind the other.
+  auto place = [&, next = uint64_t(0)](http::ByteRange range) mutable {
+    return range_body_ ? std::exchange(next, next + (range.last - range.first + 1)) : range.first;
+  };
+  const cache::ResponseRef& source = range_body_ ? range_body_ : response;
   std::string boundary;
   content_type_ = satisfiable ? r.content_type : std::string_view();
   if (!satisfiable) {
@@ -252,23 +257,24 @@ bool Transaction::answer_range(const cache::ResponseRef& response, bool from_cac
   } else if (!several) {
     auto [first, last] = ranges.list[0];
     tail.append(fmt::format("Content-Range: bytes {}-{}/{}\r\nContent-Length: {}\r\n", first, last, size, last - first + 1));
-    reply.response = response;
-    reply.from = first;
-    reply.to = last + 1;
+    reply.response = source;
+    reply.from = place({first, last});
+    reply.to = reply.from + (last - first + 1);
   } else {
     boundary = fmt::format("loligo-{:016x}{:016x}", r.key.low ^ uint64_t(worker_->loop.now_us()), r.key.high);
     uint64_t length = 0;
     for (size_t i = 0; i < ranges.list.size(); ++i) {
       auto range = ranges.list[i];
-      reply.parts.push_back({http::part_head(boundary, r.content_type, range, size, i == 0), range.first, range.last + 1});
-      length += reply.parts.back().text.size() + (range.last - range.first + 1);
+      const uint64_t from = place(range), bytes = range.last - range.first + 1;
+      reply.parts.push_back({http::part_head(boundary, r.content_type, range, size, i == 0), from, from + bytes});
+      length += reply.parts.back().text.size() + bytes;
     }
     reply.parts.push_back({http::parts_end(boundary), 0, 0});
     length += reply.parts.back().text.size();
     own_content_type_ = "multipart/byteranges; boundary=" + boundary;
     content_type_ = own_content_type_;
     tail.append(fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", own_content_type_, length));
-    reply.response = response;
+    reply.response = source;
     reply.to = 0;   // everything is in the parts
   }
   append_connection(tail);
@@ -423,6 +429,7 @@ void Transaction::finish() {
   if (done()) return;
   step_ = Step::done;
   log_it();
+  drop_feed();
   if (fetch_) std::exchange(fetch_, nullptr)->abandon();
 }
 

@@ -33,6 +33,7 @@ enum class ReasonFamily : uint8_t {
   X(other_variant, miss, "miss.variant", "vary-miss", "what is stored answers other values of the fields that its Vary names")                                    \
   X(purged, miss, "miss.purged", "uri-miss", "a purge by tag or by expression has taken what was stored")                                                         \
   X(arriving, miss, "miss.arriving", "miss", "it arrives for the disk alone, and cannot be joined: a range is asked for, or its beginning is gone")               \
+  X(partial, miss, "miss.partial", "partial", "some of the ranges' bytes are stored, and the others are fetched")                                                   \
   X(method, bypass, "bypass.method", "method", "the method is neither GET nor HEAD")                                                                              \
   X(request_body, bypass, "bypass.request-body", "bypass", "the request has a body")                                                                              \
   X(cache_rule, bypass, "bypass.cache-rule", "bypass", "a line of the directive cache denies it")                                                                 \
@@ -62,7 +63,7 @@ enum class ReasonFamily : uint8_t {
   X(response_private, not_stored, "not-stored.private", "", "its Cache-Control says private")                                                                     \
   X(authorization, not_stored, "not-stored.authorization", "", "the request had credentials, and no public, s-maxage or must-revalidate shares the reply")        \
   X(vary_star, not_stored, "not-stored.vary-star", "", "Vary: *")                                                                                                 \
-  X(partial_content, not_stored, "not-stored.partial-content", "", "a part of a representation (206)")                                                            \
+  X(partial_content, not_stored, "not-stored.partial-content", "", "a part (206) that cannot be joined with others, or brings nothing new")                                                            \
   X(no_lifetime_or_validator, not_stored, "not-stored.no-lifetime-or-validator", "", "it has no validator, and no lifetime or one below minimum_expiry_time")     \
   X(status_not_understood, not_stored, "not-stored.status", "", "its status concerns one request alone, or must-understand stands beside one that we do not know") \
   X(negative, not_stored, "not-stored.negative", "", "an error without a lifetime, and negative_ttl gives none")                                                  \

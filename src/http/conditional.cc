@@ -104,6 +104,12 @@ bool if_range_holds(const Head& request, const char* bytes, const StoredValidato
   return date && modified && *date == *modified && is_strong_date(modified, stored);
 }
 
+std::string_view strong_validator(const StoredValidators& stored) {
+  if (!stored.etag.empty()) return strong_match(stored.etag, stored.etag) ? stored.etag : std::string_view();
+  std::optional<base::WallSeconds> modified = parse_date(stored.last_modified, stored.date);
+  return modified && stored.date > *modified ? stored.last_modified : std::string_view();
+}
+
 namespace {
 // Texts of Last-Modified: equal as they are, or as the dates they mean.
 bool same_time(std::string_view a, std::string_view b, base::WallSeconds now) {

@@ -19,6 +19,9 @@ struct StoredValidators { std::string_view etag, last_modified; int status = 200
 ConditionVerdict evaluate(const Head& request, const char* bytes, const StoredValidators&, base::WallSeconds now);
 // If-Range: true if the Range applies (strong comparison only; a date only when it equals Last-Modified exactly and is strong: 13.1.5).
 bool if_range_holds(const Head& request, const char* bytes, const StoredValidators&, base::WallSeconds now);
+// What If-Range may say of this representation, and what parts must have in common to be parts of one: a strong entity tag, or
+// without any tag a date that is strong (RFC 9110 13.1.5 and 8.8.2.2). Empty: nothing.
+std::string_view strong_validator(const StoredValidators&);
 
 // Is a 304 about this stored response (RFC 9111 4.3.4)? By the entity tag where both have one, weakly; else by Last-Modified,
 // which must be a strong validator where the 304 has a strong tag. One without validators is about what was asked for.

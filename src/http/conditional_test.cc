@@ -138,4 +138,23 @@ BOOST_AUTO_TEST_CASE(if_range) {  // RFC 9110 13.1.5
   }
 }
 
+BOOST_AUTO_TEST_CASE(strong_validators) {  // RFC 9110 13.1.5 and 8.8.2.2
+  constexpr base::WallSeconds kDate = 784111777;   // Sun, 06 Nov 1994 08:49:37 GMT
+  struct Row { std::string_view etag, modified; base::WallSeconds date; std::string_view wanted; };
+  const Row rows[] = {
+      {"\"a\"", "", 0, "\"a\""},
+      {"\"a\"", "Sun, 06 Nov 1994 08:49:37 GMT", kDate + 60, "\"a\""},
+      {"W/\"a\"", "", 0, ""},
+      {"W/\"a\"", "Sun, 06 Nov 1994 08:49:37 GMT", kDate + 60, ""},   // where there is a tag no date may be sent
+      {"a", "", 0, ""},
+      {"\"a", "", 0, ""},
+      {"", "Sun, 06 Nov 1994 08:49:37 GMT", kDate + 1, "Sun, 06 Nov 1994 08:49:37 GMT"},
+      {"", "Sun, 06 Nov 1994 08:49:37 GMT", kDate, ""},
+      {"", "Sun, 06 Nov 1994 08:49:37 GMT", kDate - 1, ""},
+      {"", "yesterday", kDate, ""},
+      {"", "", kDate, ""},
+  };
+  for (const Row& row : rows) BOOST_TEST(strong_validator({row.etag, row.modified, 200, row.date}) == row.wanted, row.etag << " " << row.modified << " " << row.date);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

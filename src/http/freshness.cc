@@ -106,9 +106,9 @@ StoreVerdict judge_request(const StoreQuestion& q) {
   return q.request.no_store ? StoreVerdict::request_no_store : kStore;
 }
 
-StoreVerdict judge_status(int status) {
+StoreVerdict judge_status(int status, const StoreQuestion& q) {
   if (status < 200 || contains(kAboutOneRequest, status)) return StoreVerdict::status_not_understood;
-  if (status == 206) return StoreVerdict::partial_content;
+  if (status == 206 && !q.understands_part) return StoreVerdict::partial_content;
   return status == 416 ? StoreVerdict::range_request : kStore;
 }
 
@@ -201,7 +201,7 @@ CacheReason forbids_on_error(const Lifetimes& l, const RequestCacheControl& clie
 StoreVerdict may_store(const Head& response, const char* bytes, const ResponseCacheControl& cc, const Lifetimes& l,
                        const RefreshRule& rule, const StoreQuestion& q) {
   StoreVerdict verdict = judge_request(q);
-  if (verdict == kStore) verdict = judge_status(response.status());
+  if (verdict == kStore) verdict = judge_status(response.status(), q);
   if (verdict == kStore) verdict = judge_directives(response.status(), cc, rule, q);
   if (verdict == kStore && q.refuses_cookies && response.has(FieldId::set_cookie)) verdict = StoreVerdict::set_cookie;
   if (verdict == kStore && vary_is_star(response, bytes)) verdict = StoreVerdict::vary_star;

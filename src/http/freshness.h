@@ -82,6 +82,7 @@ struct StoreQuestion {
   bool request_has_authorization = false;
   bool request_has_range = false;
   RequestCacheControl request;
+  bool understands_part = false;  // a 206 that brings one part of a representation with a strong validator
   bool refuses_cookies = false;   // the administrator keeps nothing that comes with Set-Cookie
   int64_t negative_ttl = 0;
   int64_t minimum_expiry_time = 60;

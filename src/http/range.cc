@@ -104,6 +104,12 @@ std::optional<ContentRange> parse_content_range(std::string_view value) {
   return out;
 }
 
+std::optional<KnownPart> known_part(std::string_view value, uint64_t length) {
+  std::optional<ContentRange> range = parse_content_range(value);
+  if (!range || !range->complete || *range->complete > kMaxPosition / 2 || range->last - range->first + 1 != length) return std::nullopt;
+  return KnownPart{range->first, range->last + 1, *range->complete};
+}
+
 std::string part_head(std::string_view boundary, std::string_view content_type, ByteRange range, uint64_t size, bool first) {
   std::string out(first ? "--" : "\r\n--");
   out.append(boundary).append("\r\n");

@@ -118,6 +118,26 @@ BOOST_AUTO_TEST_CASE(content_ranges) {  // RFC 9110 14.4
   }
 }
 
+BOOST_AUTO_TEST_CASE(parts_that_can_be_joined) {  // RFC 9110 14.4 and 15.3.7.3
+  struct Row { std::string_view value; uint64_t length; std::string_view wanted; };
+  const Row rows[] = {
+      {"bytes 0-4/10", 5, "0-5/10"},  {"bytes 9-9/10", 1, "9-10/10"},  {"bytes 0-9/10", 10, "0-10/10"},
+      {"bytes 0-4/10", 4, "-"},       {"bytes 0-4/10", 6, "-"},        {"bytes 0-4/10", ~uint64_t(0), "-"},   // the body is not that part
+      {"bytes 0-4/*", 5, "-"},        {"bytes 5-4/10", 0, "-"},        {"bytes 0-4/4", 5, "-"},
+      {"items 0-4/10", 5, "-"},       {"bytes */10", 0, "-"},
+      {"bytes 0-4/9223372036854775807", 5, "0-5/9223372036854775807"},
+      {"bytes 0-4/9223372036854775808", 5, "-"},
+      {"bytes 9223372036854775806-9223372036854775806/9223372036854775807", 1, "9223372036854775806-9223372036854775807/9223372036854775807"},
+      {"bytes 18446744073709551610-18446744073709551614/18446744073709551615", 5, "-"},
+      {"bytes 18446744073709551611-18446744073709551615/18446744073709551616", 5, "-"},
+  };
+  for (const Row& row : rows) {
+    std::optional<KnownPart> p = known_part(row.value, row.length);
+    std::string text = p ? std::to_string(p->first) + "-" + std::to_string(p->end) + "/" + std::to_string(p->complete) : "-";
+    BOOST_TEST(text == row.wanted, "[" << row.value << "] of " << row.length);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(multipart) {  // RFC 9110 14.6
   BOOST_TEST(part_head("B", "text/plain", {0, 4}, 10, true) == "--B\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-4/10\r\n\r\n");
   BOOST_TEST(part_head("B", "", {5, 9}, 10, false) == "\r\n--B\r\nContent-Range: bytes 5-9/10\r\n\r\n");

@@ -43,6 +43,7 @@ Fetch::Fetch(Upstream& upstream, FetchRequest request, FetchOwner* owner)
     : upstream_(upstream), loop_(upstream.loop), request_(std::move(request)), owner_(owner),
       self_(std::make_shared<Fetch*>(this)) {
   timer_.call = [this] { timed_out(); };
+  if (request_.flight == store::Key()) request_.flight = request_.key;
   if (request_.body) request_.body->consumer = this;
 }
 
@@ -244,9 +245,11 @@ void Fetch::fail(FetchError error, int system_error, std::string detail) {
   connector_ ? loop_.delete_later(std::move(connector_)) : void();
   release_connection(false);
   if (response_ && source_ == Source::fresh) {
-    // Before those who read it hear of the end.
-    if (response_->stored) not_kept(system_error == ECANCELED ? http::CacheReason::abandoned : http::CacheReason::body_cut);
-    response_->body->fail();
+    // Before those who read it hear of the end. What has come of a part is one.
+    if (!upstream_.cache.shorten(*response_)) {
+      if (response_->stored) not_kept(system_error == ECANCELED ? http::CacheReason::abandoned : http::CacheReason::body_cut);
+      response_->body->fail();
+    }
     upstream_.cache.settled(*response_);
   }
   land(cache::Landing::failed);
@@ -280,7 +283,7 @@ void Fetch::not_kept(http::CacheReason why) {
 
 void Fetch::land(cache::Landing how) {
   if (!std::exchange(request_.leads_flight, false)) return;
-  upstream_.cache.flights().land(request_.key, how);
+  upstream_.cache.flights().land(request_.flight, how);
 }
 
 void Fetch::deliver() {

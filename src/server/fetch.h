@@ -60,6 +60,8 @@ struct FetchRequest {
   bool leads_flight = false;
   bool always_finish = false;                 // what may be stored is fetched to its end, whoever leaves (range_offset_limit none)
   store::Key key;
+  store::Key flight;                          // that it leads; by default that of its key
+  cache::Gap gap;                             // of a representation of which parts are known: what this is to bring
   std::vector<icp::Destination> destinations;
   std::shared_ptr<const Routing> routing;     // holds what destinations point to
   std::shared_ptr<const cache::Policy> policy;
@@ -107,6 +109,7 @@ class Fetch final : net::Watcher, store::Writer, RequestBody::Consumer {
   void begin();
   // The owner leaves. Others that read the body keep it going; then, if `may_finish`, what quick_abort says.
   void abandon(bool may_finish = true);
+  void change_owner(FetchOwner* owner) { owner_ = owner; }
   const FetchFacts& facts() const { return facts_; }
   const std::string& url() const { return request_.url; }
   const ServerConnection* connection() const { return connection_.get(); }

@@ -161,6 +161,7 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   arrival.purges_seen = purges_seen_;
   arrival.moment = moment_;
   arrival.refreshed = request_.fallback;
+  if (request_.gap.sparse) arrival.gap = &request_.gap;
   if (framing_.kind == http::BodyKind::length) arrival.length = framing_.length;
   else if (framing_.kind == http::BodyKind::none && status != 204 && status != 101) {
     if (head.has(http::FieldId::content_length))
@@ -183,7 +184,8 @@ bool Fetch::reply_head(const http::Head& head, std::string_view text, std::strin
   if (request_.known && source_ == Source::fresh) upstream_.cache.compare(*request_.known, head, bytes, arrival, *request_.policy);
   // An old answer that stands in for a failure would only send the waiters into the same failure, one by one.
   // One that goes to the disk alone cannot be joined while it comes.
-  land(response_->stored && response_->body->retained() && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
+  const bool joinable = response_->body->retained() || response_->part.epoch;
+  land(response_->stored && joinable && source_ != Source::failed_old ? cache::Landing::stored : cache::Landing::not_stored);
   state_ = State::body;
   if (status == 101) {
     switch_protocols(rest);
@@ -297,7 +299,7 @@ void Fetch::body_ended(std::string trailers, bool reusable) {
   if (source_ == Source::fresh) {
     outgrows();   // also one whose whole body came at once
     response_->body->complete(std::move(trailers));
-    if (response_->body->length() < request_.policy->min_object) {
+    if (response_->body->length() < request_.policy->min_object && !response_->part.epoch) {
       not_kept(http::CacheReason::too_small);
       upstream_.cache.drop(*response_);
     } else {
