@@ -60,7 +60,7 @@ class Chooser {
       double load = double(p->state->rounds.load(std::memory_order_relaxed)) / std::max(p->config.weight, 1);
       if (!best || load < least) best = p, least = load;
     }
-    if (best) best->state->rounds.fetch_add(1, std::memory_order_relaxed);
+    if (best && !q_.preview) best->state->rounds.fetch_add(1, std::memory_order_relaxed);
     return best;
   }
 

@@ -22,6 +22,7 @@ struct SelectionQuestion {
   bool accelerated = false;
   access::Facts facts;                 // for cache_peer_access
   unsigned max_tries = 25;
+  bool preview = false;                // nobody will be asked: it is no turn of a round
 };
 
 // Peers that are dead, full (max-conn) or denied by cache_peer_access are left out.

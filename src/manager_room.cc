@@ -91,7 +91,7 @@ void ManagerRoom::ask(client::ManagerRequest request, std::function<void(client:
 
 void ManagerRoom::answer(const client::ManagerRequest& request, const Reports& reports, const std::function<void(client::ManagerReply)>& done) {
   current_ = &reports;
-  mgr::Reply reply = manager_->answer({request.scheme, request.path, request.authorization});
+  mgr::Reply reply = manager_->answer({request.scheme, request.path, request.authorization, request.client});
   current_ = nullptr;
   client::ManagerReply out;
   out.status = reply.status;
@@ -119,7 +119,13 @@ void ManagerRoom::answer(const client::ManagerRequest& request, const Reports& r
     std::string_view now(date, sizeof date);
     out.fields += fmt::format("Content-Type: {}\r\nExpires: {}\r\nLast-Modified: {}\r\nCache-Control: no-cache, no-store\r\n", reply.content_type, now, now);
   }
-  done(std::move(out));
+  if (!reply.later) return done(std::move(out));
+  auto kept = std::make_shared<client::ManagerReply>(std::move(out));
+  reply.later([kept, done](int status, std::string body) {
+    kept->status = status;
+    kept->body = std::move(body);
+    done(std::move(*kept));
+  });
 }
 
 // ---- what the pages see --------------------------------------------------------
@@ -420,6 +426,9 @@ mgr::Sources ManagerRoom::sources() {
     v.cache_->set_offline(now);
     base::log_event(base::Section::main, 1, "offline_mode is now {}", now ? "on" : "off");
     return now;
+  };
+  s.explain = [&v](client::ExplainQuestion question, std::function<void(client::ExplainAnswer)> done) {
+    client::explain(v.snapshot_, *v.cache_, std::move(question), base::wall_now_microseconds() / 1'000'000, std::move(done));
   };
   s.config = [&v] { return dump_config(v.settings_); };
   net::Loop& loop = v.workers_[0]->loop;

@@ -71,6 +71,13 @@ bool Bans::ask_all(const Response& r, bool count, BanRef& stale_by) const {
   return true;
 }
 
+uint64_t Bans::concerning(const Response& r, bool& gone) const {
+  std::shared_lock lock(mutex_);
+  const Finding f = look(r, r.moment);
+  gone = f.hard != nullptr;
+  return gone ? f.hard->id : f.soft ? f.soft->id : 0;
+}
+
 // ---- adding and ending ---------------------------------------------------------
 
 uint64_t Bans::next_id() const { return std::max(newest() + 1, uint64_t(base::wall_now_microseconds())); }

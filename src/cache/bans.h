@@ -63,6 +63,9 @@ class Bans {
   // Asks again all that are newer than the object. The ban that made it stale, if one did.
   bool ask_all(const Response&, bool count, BanRef& stale_by) const;
 
+  // The ban that concerns it, and whether it is gone by that or stale; 0 = none. Leaves no trace.
+  uint64_t concerning(const Response&, bool& gone) const;
+
   // Null, and why not. What origins ask for never takes the last places.
   BanRef add(BanRequest, std::string& error, bool by_origin = false);
   std::vector<BanRef> all() const;

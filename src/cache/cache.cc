@@ -83,6 +83,17 @@ bool Cache::banned_meanwhile(const Response& r) const {
   return bans_.newest() != r.moment && (r.moment < bans_.ended() || !bans_.allows(r));
 }
 
+http::FreshnessLimits Cache::limits(const Policy& policy, bool ignore_client_reload, bool if_modified_since) const {
+  http::FreshnessLimits limits;
+  limits.max_stale = policy.settings.max_stale.count() / 1000;
+  limits.offline = offline();
+  limits.reload_into_ims = policy.settings.reload_into_ims;
+  limits.ignore_client_reload = ignore_client_reload;
+  limits.if_modified_since = if_modified_since;
+  limits.refresh_all_ims = policy.settings.refresh_all_ims;
+  return limits;
+}
+
 void Cache::judge(Found& found, const Question& q) {
   const Response& r = *found.response;
   found.age = http::current_age(r.lifetimes, q.now);
@@ -179,11 +190,10 @@ static bool outdates(int status, const http::StoreQuestion& q, const Arrival& a)
   }
 }
 
-// An accelerator follows what its origin says to surrogates, in the place of what it says to all caches.
-static http::ResponseCacheControl control_of(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
-  if (a.accelerated && head.has(http::FieldId::cdn_cache_control))
+http::ResponseCacheControl control_of(const http::Head& head, const char* bytes, bool accelerated, const Policy& policy) {
+  if (accelerated && head.has(http::FieldId::cdn_cache_control))
     if (auto control = http::targeted_cache_control(head, bytes)) return *control;
-  if (a.accelerated && head.has(http::FieldId::surrogate_control))
+  if (accelerated && head.has(http::FieldId::surrogate_control))
     if (auto control = http::surrogate_cache_control(head, bytes, policy.surrogate)) return *control;
   return http::response_cache_control(head, bytes);
 }
@@ -203,7 +213,7 @@ static bool is_stale(const Response& r, base::WallSeconds now) {
 }
 
 ResponseRef Cache::admit(const http::Head& head, const char* bytes, const Arrival& a, const Policy& policy) {
-  http::ResponseCacheControl control = control_of(head, bytes, a, policy);
+  http::ResponseCacheControl control = control_of(head, bytes, a.accelerated, policy);
   const http::RefreshRule& rule = policy.refresh_patterns.match(a.url);
   http::Lifetimes lifetimes = http::lifetimes(head, bytes, control, rule, a.request_time, a.response_time, policy.settings.vary_ignore_expire);
 
@@ -311,7 +321,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   http::Head head;
   fresh->verdict = http::StoreVerdict::too_large;   // together more fields than a head may have
   if (head.parse_response(text.data(), text.size(), {uint32_t(text.size()) + 1, http::kMaxFields}) == http::ParseState::complete) {
-    http::ResponseCacheControl control = control_of(head, text.data(), a, policy);
+    http::ResponseCacheControl control = control_of(head, text.data(), a.accelerated, policy);
     // What the directives of now keep apart, those of then among them.
     if (!control.no_cache_fields.empty() || !control.private_fields.empty())
       fresh->head = freshened_head(old.head, update, bytes, Apart(control, fresh->rule, keeps_cookies(policy)));

@@ -53,6 +53,10 @@ struct Policy {
   static Policy compile(const Settings&, const access::AclSet&, config::Problems&);
 };
 
+// What a response says to this cache: an accelerator follows what its origin says to surrogates, in the place of what it
+// says to all caches.
+http::ResponseCacheControl control_of(const http::Head&, const char* bytes, bool accelerated, const Policy&);
+
 // The key of a canonical URL (XXH3, 128 bits). GET and HEAD share it.
 store::Key key_of(std::string_view canonical_url);
 
@@ -106,6 +110,8 @@ struct Arrival {
   const Gap* gap = nullptr;            // what it was asked to fill, if anything
 };
 
+struct Inspection;
+
 class Cache {
  public:
   Cache(const store::MemoryLimits&, unsigned workers);
@@ -127,6 +133,12 @@ class Cache {
   // as long as `request_owner`.
   bool find_on_disk(const Question&, std::shared_ptr<const void> request_owner, std::shared_ptr<const Policy>, OnDisk& now,
                     std::function<void(OnDisk)> later);
+  // What there is of the question's URL, for somebody who only wants to know (cache/inspection.h). `done` is called once, at
+  // once or on a thread of the store; the question's request must live as long as `request_owner`.
+  void inspect(const Question&, std::shared_ptr<const void> request_owner, std::shared_ptr<const Policy>, bool accelerated,
+               std::function<void(Inspection)> done) const;
+  // What freshness of a stored response depends on beside response and request.
+  http::FreshnessLimits limits(const Policy&, bool ignore_client_reload, bool if_modified_since) const;
   // Makes the Response of a received head; stores it when the rules allow.
   ResponseRef admit(const http::Head&, const char* bytes, const Arrival&, const Policy&);
   // A 304 for `old`: a new head over the same body takes its place, or none where it may not be stored any more.

@@ -29,15 +29,15 @@ RefreshPatterns RefreshPatterns::compile(const std::vector<RefreshPattern>& patt
       problems.error(p.place, "refresh_pattern: " + regex->error());
       continue;
     }
-    out.lines_.push_back({std::move(regex), p.rule});
+    out.lines_.push_back({std::move(regex), p.rule, p.place.file + ":" + std::to_string(p.place.line), p.original});
   }
   return out;
 }
 
-const http::RefreshRule& RefreshPatterns::match(std::string_view url) const {
+const RefreshPatterns::Line* RefreshPatterns::find(std::string_view url) const {
   for (const Line& line : lines_)
-    if (!line.regex || re2::RE2::PartialMatch(re2::StringPiece(url.data(), url.size()), *line.regex)) return line.rule;
-  return otherwise_;
+    if (!line.regex || re2::RE2::PartialMatch(re2::StringPiece(url.data(), url.size()), *line.regex)) return &line;
+  return nullptr;
 }
 
 }  // namespace loligo::cache

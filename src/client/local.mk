@@ -1,7 +1,7 @@
 noinst_LIBRARIES += src/client/libclient.a
 src_client_libclient_a_SOURCES = src/client/clients.cc src/client/clients.h src/client/connection.cc src/client/connection.h \
   src/client/connection_output.cc src/client/connection_output.h src/client/header_rules.cc src/client/header_rules.h \
-  src/client/found_word.h src/client/listener.cc src/client/listener.h src/client/reason.h src/client/snapshot.cc src/client/snapshot.h \
+  src/client/explain.cc src/client/explain.h src/client/explain_text.cc src/client/explain_text.h src/client/found_word.h src/client/listener.cc src/client/listener.h src/client/reason.h src/client/snapshot.cc src/client/snapshot.h \
   src/client/target.cc src/client/target.h src/client/transaction.cc src/client/transaction.h src/client/transaction_fetch.cc \
   src/client/transaction_flight.h src/client/transaction_log.cc src/client/transaction_parts.cc src/client/transaction_reply.cc src/client/transaction_rules.cc src/client/transaction_purge.cc src/client/transaction_special.cc \
   src/client/transaction_tunnel.cc src/client/tunnel_peer.cc src/client/tunnel_peer.h src/client/worker.cc src/client/worker.h \

@@ -124,15 +124,8 @@ bool Transaction::joins(const cache::ResponseRef& response) {
 }
 
 cache::Question Transaction::question() {
-  const cache::Policy& policy = *snapshot_->policy;
-  cache::Question q{key_, target_.url, &head, bytes_, control_, {}, worker_->loop.wall_seconds()};
-  q.limits.max_stale = policy.settings.max_stale.count() / 1000;
-  q.limits.offline = worker_->cache.offline();
-  q.limits.reload_into_ims = policy.settings.reload_into_ims;
-  q.limits.ignore_client_reload = connection_->port().config.ignore_cc;
-  q.limits.if_modified_since = head.has(FieldId::if_modified_since);
-  q.limits.refresh_all_ims = policy.settings.refresh_all_ims;
-  return q;
+  return {key_, target_.url, &head, bytes_, control_,
+          worker_->cache.limits(*snapshot_->policy, connection_->port().config.ignore_cc, head.has(FieldId::if_modified_since)), worker_->loop.wall_seconds()};
 }
 
 // The disk, after memory: at once where its bytes are in the page cache.
@@ -306,15 +299,7 @@ server::FetchRequest Transaction::fetch_request(cache::ResponseRef stale) {
     if (passes_condition(f.id, bool(r.stale))) r.validators.append(f.name.in(bytes_)).append(": ").append(f.value.in(bytes_)).append("\r\n");
   if (r.stale && r.stale->partly) append_range(r.validators);
 
-  icp::SelectionQuestion q;
-  q.facts = facts_;
-  q.accelerated = r.accelerated;
-  q.direct = routing.direct_for(facts_, q.accelerated, port.allow_direct);
-  q.hierarchical = r.method == Method::get || r.method == Method::head;
-  q.nonhierarchical_direct = routing.nonhierarchical_direct;
-  q.prefer_direct = routing.prefer_direct;
-  q.max_tries = unsigned(routing.settings.forward_max_tries);
-  r.destinations = icp::select(routing.peers, q);
+  r.destinations = icp::select(routing.peers, routing.selection(facts_, r.accelerated, port.allow_direct));
   r.routing = snapshot_->routing;
   r.policy = snapshot_->policy;
   if (!routing.outgoing_addresses.empty())

@@ -49,17 +49,18 @@ bool expires_says_nothing(const Head& response, const char* bytes, const Lifetim
   return response.has(FieldId::vary) && parse_date(response.value(FieldId::expires, bytes), l.response_time) == l.date;
 }
 
-void set_explicit(const Head& response, const char* bytes, const ResponseCacheControl& cc, bool vary_ignore_expire, Lifetimes& l) {
+void set_explicit(const Head& response, const char* bytes, const ResponseCacheControl& cc, LifetimeSource source, Lifetimes& l) {
   l.explicit_lifetime = true;
-  if (cc.has_invalid_max_age) l.freshness = 0;
-  else if (cc.s_maxage != kAbsent) l.freshness = cc.s_maxage;
-  else if (cc.max_age != kAbsent) l.freshness = cc.max_age;
-  else if (!cc.targeted && response.has(FieldId::expires) && !(vary_ignore_expire && expires_says_nothing(response, bytes, l))) l.freshness = expires_lifetime(response, bytes, l);
-  else l.explicit_lifetime = false;
+  switch (source) {
+    case LifetimeSource::invalid_max_age: l.freshness = 0; break;
+    case LifetimeSource::s_maxage: l.freshness = cc.s_maxage; break;
+    case LifetimeSource::max_age: l.freshness = cc.max_age; break;
+    case LifetimeSource::expires: l.freshness = expires_lifetime(response, bytes, l); break;
+    case LifetimeSource::none: case LifetimeSource::heuristic: l.explicit_lifetime = false; break;
+  }
 }
 
-void set_heuristic(const Head& response, const char* bytes, const ResponseCacheControl& cc, const RefreshRule& rule, Lifetimes& l) {
-  if (!is_heuristically_cacheable(response.status()) && !cc.public_) return;
+void set_heuristic(const Head& response, const char* bytes, const RefreshRule& rule, Lifetimes& l) {
   l.heuristic = true;
   std::optional<WallSeconds> modified = parse_date(response.value(FieldId::last_modified, bytes), l.response_time);
   if (!modified || *modified >= l.date) {
@@ -142,6 +143,14 @@ StoreVerdict judge_use(const Head& response, const Lifetimes& l, const RefreshRu
 
 }  // namespace
 
+LifetimeSource lifetime_source(const Head& response, const char* bytes, const ResponseCacheControl& cc, const Lifetimes& l, bool vary_ignore_expire) {
+  if (cc.has_invalid_max_age) return LifetimeSource::invalid_max_age;
+  if (cc.s_maxage != kAbsent) return LifetimeSource::s_maxage;
+  if (cc.max_age != kAbsent) return LifetimeSource::max_age;
+  if (!cc.targeted && response.has(FieldId::expires) && !(vary_ignore_expire && expires_says_nothing(response, bytes, l))) return LifetimeSource::expires;
+  return is_heuristically_cacheable(response.status()) || cc.public_ ? LifetimeSource::heuristic : LifetimeSource::none;
+}
+
 bool is_heuristically_cacheable(int status) { return contains(kHeuristicStatuses, status); }
 
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl& cc, const RefreshRule& rule,
@@ -152,9 +161,10 @@ Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCache
   int64_t apparent_age = clamp_seconds(response_time - l.date);
   int64_t corrected_age = age_field(response, bytes) + clamp_seconds(response_time - request_time);
   l.initial_age = clamp_seconds(std::max(apparent_age, corrected_age));
-  set_explicit(response, bytes, cc, vary_ignore_expire, l);
-  if (!l.explicit_lifetime) set_heuristic(response, bytes, cc, rule, l);
-  else if (rule.override_expire) l.freshness = std::max(l.freshness, clamp_seconds(rule.min));
+  const LifetimeSource source = lifetime_source(response, bytes, cc, l, vary_ignore_expire);
+  set_explicit(response, bytes, cc, source, l);
+  if (source == LifetimeSource::heuristic) set_heuristic(response, bytes, rule, l);
+  else if (l.explicit_lifetime && rule.override_expire) l.freshness = std::max(l.freshness, clamp_seconds(rule.min));
   l.must_revalidate = cc.must_revalidate || cc.proxy_revalidate || cc.s_maxage != kAbsent;
   l.no_cache = cc.no_cache;
   l.stale_while_revalidate = std::max<int64_t>(cc.stale_while_revalidate, 0);

@@ -40,6 +40,10 @@ struct Lifetimes {
 Lifetimes lifetimes(const Head& response, const char* bytes, const ResponseCacheControl&, const RefreshRule&,
                     WallSeconds request_time, WallSeconds response_time, bool vary_ignore_expire = false);
 
+// Which rule gives a response its lifetime; `none` = it has none.
+enum class LifetimeSource : uint8_t { none, invalid_max_age, s_maxage, max_age, expires, heuristic };
+LifetimeSource lifetime_source(const Head& response, const char* bytes, const ResponseCacheControl&, const Lifetimes&, bool vary_ignore_expire);
+
 // Gives an error response without a lifetime of its own the administrator's negative_ttl (0 = none). Before may_store.
 void apply_negative_ttl(Lifetimes&, int status, int64_t negative_ttl);
 // 200 203 204 206 300 301 308 404 405 410 414 501: a lifetime may be guessed (RFC 9110 15.1).

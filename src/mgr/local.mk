@@ -1,6 +1,6 @@
 noinst_LIBRARIES += src/mgr/libmgr.a
 src_mgr_libmgr_a_SOURCES = src/mgr/settings.cc src/mgr/settings.h src/mgr/manager.cc src/mgr/manager.h \
-  src/mgr/history.cc src/mgr/history.h src/mgr/request.cc src/mgr/request.h src/mgr/sources.h src/mgr/process_facts.cc \
+  src/mgr/history.cc src/mgr/history.h src/mgr/explain_query.cc src/mgr/explain_query.h src/mgr/pages_explain.cc src/mgr/request.cc src/mgr/request.h src/mgr/sources.h src/mgr/process_facts.cc \
   src/mgr/pages.h src/mgr/pages_counters.cc src/mgr/pages_info.cc src/mgr/pages_traffic.cc src/mgr/pages_stock.cc src/mgr/pages_objects.cc src/mgr/pages_bans.cc src/mgr/pages_reasons.cc \
   src/mgr/pages_process.cc
 

@@ -10,6 +10,10 @@ constexpr Action stream_of(std::string_view name, std::string_view description, 
   return {.name = name, .description = description, .needs_password = false, .render = nullptr, .stream = stream};
 }
 
+constexpr Action ask_of(std::string_view name, std::string_view description, void (*ask)(const PageContext&, std::string_view, std::string_view, Reply&)) {
+  return {.name = name, .description = description, .needs_password = false, .render = nullptr, .ask = ask};
+}
+
 constexpr Action kActions[] = {
     {"index", "Cache Manager Interface", false, page_index, "text/html;charset=utf-8"},
     {"menu", "Cache Manager Menu", false, page_menu},
@@ -38,6 +42,7 @@ constexpr Action kActions[] = {
     stream_of("openfd_objects", "Objects with Swapout files open", page_openfd_objects),
     {"storedir", "Store Directory Stats", false, page_storedir},
     {"reasons", "Why Replies Were Not Hits, Not Stored, Not Served", false, page_reasons},
+    ask_of("explain", "What Would Become of a Request (?url=...)", page_explain),
     {"bans", "Purges in Force", false, page_bans},
     {"store_io", "Store IO Interface Stats", false, page_store_io},
     {"events", "Event Queue", false, page_events},
@@ -93,7 +98,8 @@ Reply Manager::answer(const Request& request) {
   Totals now = totals();
   reply.content_type = action->content_type;
   PageContext context{sources_, history_, now, settings_};
-  if (action->stream) reply.stream = action->stream(context);
+  if (action->ask) action->ask(context, asked.query, request.client, reply);
+  else if (action->stream) reply.stream = action->stream(context);
   else action->render(context, reply.body);
   return reply;
 }

@@ -6,6 +6,7 @@
 // request there). Settings belong to a configuration: main calls
 // set_settings() at a reload. History lives on.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ struct Reply {
   std::string_view content_type;
   std::string body;
   std::unique_ptr<class PageStream> stream;        // instead of a body: a page without an end in sight
+  // Instead of both: call it, and `done` hears status and body, once, perhaps at once, on any thread.
+  std::function<void(std::function<void(int status, std::string body)> done)> later;
 };
 
 // A page that is made a piece at a time.
@@ -48,6 +51,7 @@ struct Action {
   void (*render)(const PageContext&, std::string& out);
   std::string_view content_type = "text/plain;charset=utf-8";
   std::unique_ptr<PageStream> (*stream)(const PageContext&) = nullptr;   // instead of render
+  void (*ask)(const PageContext&, std::string_view query, std::string_view client, Reply&) = nullptr;   // the same: it has a query
 };
 std::span<const Action> actions();                 // in the order of the menu
 

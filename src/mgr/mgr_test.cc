@@ -2,6 +2,7 @@
 // real Squid in test-suite/manager/pages: words, order and separators.
 #include "mgr/manager.h"
 
+#include "mgr/explain_query.h"
 #include "mgr/pages.h"
 
 #define BOOST_TEST_DYN_LINK
@@ -427,12 +428,34 @@ BOOST_FIXTURE_TEST_CASE(who_may_call_what, Fixture) {
   BOOST_TEST(effects == 0);
 }
 
+BOOST_AUTO_TEST_CASE(queries_of_explain) {
+  struct Row { std::string query; std::string_view error; };
+  const Row kRows[] = {
+      {"url=http%3a%2f%2Fa/%3Fx%26y", ""}, {"url=/p&method=HEAD&header=A:%20b&header=C:d&client=::1&port=3128", ""}, {"&&url=/p&", ""}, {"", "url= is missing"},
+      {"url=", "url= is missing"}, {"url=a&url=b", "twice"}, {"url=%g0", "hexadecimal"}, {"url=%0", "hexadecimal"}, {"url", "name=value"}, {"=x", "the names are"},
+      {"url=a&port=", "port="}, {"url=a&port=65536", "port="}, {"url=a&port=-1", "port="}, {"url=a&client=", "client="}, {"url=a&client=h.test", "client="},
+      {"url=a%0d%0ab", "control"}, {"header=%7f", "control"}, {"url=a&Header=b", "the names are"}, {"url=" + std::string(kMaxExplainQuery, 'x'), "longer"},
+  };
+  for (const Row& row : kRows) {
+    client::ExplainQuestion q;
+    const std::string error = read_explain_query(row.query, q);
+    BOOST_TEST(error.empty() == row.error.empty(), row.query.substr(0, 80) << ": " << error);
+    BOOST_TEST(error.find(row.error) != error.npos, row.query.substr(0, 80) << ": " << error);
+  }
+  client::ExplainQuestion q;
+  BOOST_TEST(read_explain_query("url=http%3A//a/+&header=A:%20%c3%a9&port=80", q).empty());
+  BOOST_TEST(q.url == "http://a/+");
+  BOOST_TEST(q.method == "GET");
+  BOOST_TEST(q.headers.at(0) == "A: \xc3\xa9");
+  BOOST_TEST(*q.port == 80);
+}
+
 BOOST_FIXTURE_TEST_CASE(menu_and_effects, Fixture) {
   auto menu = lines(page("menu"));
   BOOST_TEST(menu.size() == actions().size());
   std::string theirs = "\n" + sample("menu");
   for (auto& line : menu)
-    if (!line.starts_with(" bans "))   // our own page
+    if (!line.starts_with(" bans ") && !line.starts_with(" reasons ") && !line.starts_with(" explain "))   // our own pages
       BOOST_TEST(theirs.find("\n" + line + "\n") != std::string::npos, line);   // the sample has the same passwords
   BOOST_TEST(get("").content_type == "text/html;charset=utf-8");
   BOOST_TEST(manager->answer({"cache_object", "/", ""}).body == page("menu"));

@@ -23,6 +23,9 @@ std::unique_ptr<PageStream> page_vm_objects(const PageContext&);
 std::unique_ptr<PageStream> page_openfd_objects(const PageContext&);
 void print_object(const ObjectRow&, std::string& out);
 
+// pages_explain.cc: answers later, when the disk has been asked.
+void page_explain(const PageContext&, std::string_view query, std::string_view client, Reply&);
+
 template <class... Args>
 void print(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);

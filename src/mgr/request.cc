@@ -45,7 +45,9 @@ bool is_internal(std::string_view path) { return path.starts_with(kInternal); }
 Asked read_request(const Request& request) {
   Asked asked;
   bool old_form = base::iequals(request.scheme, kScheme);
-  std::string_view name = request.path.substr(0, request.path.find_first_of("?#"));
+  std::string_view path = request.path.substr(0, request.path.find('#'));
+  std::string_view name = path.substr(0, path.find('?'));
+  if (name.size() < path.size()) asked.query = path.substr(name.size() + 1);
   if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
   else if (name.starts_with('/')) name.remove_prefix(1);
   if (size_t at = name.find('@'); old_form && at != name.npos) {

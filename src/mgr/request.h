@@ -3,7 +3,7 @@
 //   cache_object://HOST/ACTION[@PASSWORD]        squidclient up to 5, munin, cachemgr.cgi
 //   ANY://HOST/squid-internal-mgr/ACTION         squidclient 6, curl, exporters (origin-form, too)
 //
-// "?query" and "#fragment" are ignored; action names keep their case. An empty action is "menu" in the first form and
+// "?query" is for the pages that ask for one (explain), "#fragment" is ignored; action names keep their case. An empty action is "menu" in the first form and
 // "index" in the second. '@' splits only in the first. A password in Authorization: Basic beats the other; the user name
 // does not matter. The method does not matter, either.
 // Pure functions, any thread.
@@ -18,6 +18,7 @@ struct Request {
   std::string_view scheme;          // of the effective URL: "http", "cache_object"
   std::string_view path;            // from '/' on, query included
   std::string_view authorization;   // value of Authorization, empty = none
+  std::string_view client = {};     // address of who asks
 };
 
 // The request is for the manager, whatever becomes of it. (Host and port are the caller's to check for http.)
@@ -27,6 +28,7 @@ bool is_internal(std::string_view path);
 
 struct Asked {
   std::string action;
+  std::string_view query;           // behind the question mark
   std::optional<std::string> password;
 };
 Asked read_request(const Request&);

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "client/explain.h"
 #include "http/cache_reason.h"
 
 namespace loligo::mgr {
@@ -227,6 +228,8 @@ struct Sources {
   std::function<std::unique_ptr<ObjectRows>(Objects)> objects;   // all at once would be too many
   Source<std::vector<BanRow>> bans;
   Source<std::string> config;                        // mgr:config, whole
+  // What would become of a request. The second is called once, on any thread.
+  std::function<void(client::ExplainQuestion, std::function<void(client::ExplainAnswer)>)> explain;
   // Effects. They must only note what to do: the answer is sent first.
   std::function<void()> shut_down, reconfigure, rotate;
   Source<bool> toggle_offline;                       // the new state

@@ -87,6 +87,18 @@ ConnectTarget Routing::connect_target(const icp::Destination& d, base::Milliseco
   return t;
 }
 
+icp::SelectionQuestion Routing::selection(const access::Facts& facts, bool accelerated, bool allow_direct) const {
+  icp::SelectionQuestion q;
+  q.facts = facts;
+  q.accelerated = accelerated;
+  q.direct = direct_for(facts, accelerated, allow_direct);
+  q.hierarchical = facts.method == http::Method::get || facts.method == http::Method::head;
+  q.nonhierarchical_direct = nonhierarchical_direct;
+  q.prefer_direct = prefer_direct;
+  q.max_tries = unsigned(settings.forward_max_tries);
+  return q;
+}
+
 // An accelerator never goes where its peers do not lead, unless its port or always_direct says so.
 icp::Direct Routing::direct_for(const access::Facts& facts, bool accelerated, bool allow_direct) const {
   if (!always_direct.empty() && always_direct.check_fast(facts, false).allowed) return icp::Direct::always;

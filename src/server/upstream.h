@@ -42,6 +42,8 @@ struct Routing {
   OutgoingAddresses outgoing(access::Facts, const icp::Destination&) const;
   // How to connect to a destination. Direct: to host and port, which the caller fills in with what TLS needs.
   ConnectTarget connect_target(const icp::Destination&, base::Milliseconds left) const;
+  // What chooses the destinations of a request (not of a tunnel).
+  icp::SelectionQuestion selection(const access::Facts&, bool accelerated, bool allow_direct) const;
   icp::Direct direct_for(const access::Facts&, bool accelerated, bool allow_direct) const;
 };
 

@@ -244,6 +244,29 @@ bool Disk::head_in_reach(const Listed& l, std::string& head, uint64_t& length, b
   return true;
 }
 
+void Disk::look(const Key& key, std::function<void(std::vector<Looked>)> done) const {
+  std::vector<Looked> all;
+  for (auto& d : rooms_->directories)
+    for (const disk::Entry& e : d->core().table.find(key)) all.push_back({listed(d->core(), e), {}, 0});
+  std::sort(all.begin(), all.end(), [](const Looked& a, const Looked& b) { return inner_id(a.place.id) > inner_id(b.place.id); });
+  if (all.empty()) return done({});
+  auto shared = std::make_shared<std::pair<std::vector<Looked>, std::function<void(std::vector<Looked>)>>>(std::move(all), std::move(done));
+  std::function<void()> job = [this, shared] {
+    for (Looked& l : shared->first) {
+      Directory* d = rooms_->of(l.place.id);
+      auto entry = d->core().health.failed() ? std::nullopt : d->core().table.find(l.place.key, inner_id(l.place.id));
+      if (!entry) continue;
+      disk::RecordReader reader(d->core(), *entry, false);
+      reader.be_quiet();
+      if (reader.read_head() != disk::RecordReader::Result::fine) continue;
+      l.head = std::move(reader.head());
+      l.length = reader.header().length;
+    }
+    shared->second(std::move(shared->first));
+  };
+  if (!rooms_->of(shared->first.front().place.id)->pool().post(job)) shared->second(std::move(shared->first));
+}
+
 std::vector<Disk::Writing> Disk::writing() const {
   std::vector<Writing> all;
   for (auto& d : rooms_->directories) d->writer().list_pending(all);

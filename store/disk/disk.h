@@ -140,6 +140,14 @@ class Disk {
   // Its head and the length of its body, if they are in the page cache; with `wait`, for a thread that may wait for the
   // disk, wherever they are.
   bool head_in_reach(const Listed&, std::string& head, uint64_t& length, bool wait = false) const;
+  // What there is of a key, the newest first, for somebody who only looks: it is no use, counts nothing, and drops nothing.
+  // `done` hears it once, on a thread of the store, or at once when the table has nothing or too many wait there.
+  struct Looked {
+    Listed place;
+    std::string head;                 // empty: it could not be read
+    uint64_t length = 0;              // of the body
+  };
+  void look(const Key&, std::function<void(std::vector<Looked>)> done) const;
   // What is on its way to the disk.
   struct Writing {
     Key key;

@@ -14,8 +14,10 @@ Result RecordReader::read(const iovec* parts, int n, uint64_t bytes, uint64_t of
     return Result::error;
   }
   core_.health.did_read();
-  core_.tally.add(&Disk::Counters::reads);
-  core_.tally.add(&Disk::Counters::read_bytes, uint64_t(got));
+  if (!quiet_) {
+    core_.tally.add(&Disk::Counters::reads);
+    core_.tally.add(&Disk::Counters::read_bytes, uint64_t(got));
+  }
   return uint64_t(got) == bytes ? Result::fine : Result::damaged;
 }
 

@@ -16,6 +16,8 @@ class RecordReader {
   // `segment`: the entry's, if it is held already: it may have been removed.
   RecordReader(Core& core, const Entry& entry, bool no_wait, base::Ref<Segment> segment = {})
       : core_(core), entry_(entry), no_wait_(no_wait), segment_(std::move(segment)) {}
+  // Its reads do not count: for those who only look.
+  void be_quiet() { quiet_ = true; }
 
   // Header and head; of an object record the body as well when it takes at most `body_limit` bytes: then body() is there.
   Result read_head(uint64_t body_limit = 0);
@@ -38,6 +40,7 @@ class RecordReader {
   Core& core_;
   const Entry entry_;
   const bool no_wait_;
+  bool quiet_ = false;
   base::Ref<Segment> segment_;
   RecordHeader header_;
   std::string head_;

@@ -34,7 +34,7 @@ MODULES = ("cases_cache", "cases_access", "cases_operation", "forward_messages",
            "accelerator", "accel_tls",
            "cache_memory", "cache_sharing", "cache_refresh", "cache_rules", "ranges_sparse", "purge",
            "access_log", "access_log_files", "reasons",
-           "manager_access", "manager_numbers", "manager_pages", "manager_objects",
+           "manager_access", "manager_numbers", "manager_pages", "manager_objects", "explain",
            "access_rules", "configuration", "command_line", "directives", "directives_more", "directives_network",
            "disk_hits", "disk_rules", "disk_faults", "disk_io", "disk_pressure", "store_log")
 
