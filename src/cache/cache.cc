@@ -337,7 +337,6 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
   fresh->selecting_key = old.selecting_key;
   fresh->negative = old.negative;
   fresh->disk_id = old.disk_id;
-  if (old.partly) return freshen_parts(old, fresh, fresh->verdict == http::kStore);
   // Purged while it was validated: it stays out, of memory and of the disk.
   fresh->memory_only.store(old.memory_only.load(std::memory_order_relaxed), std::memory_order_relaxed);
   // Of an answer to a request with no-store nothing is stored (RFC 9111 section 5.2.1.5).
@@ -345,6 +344,7 @@ ResponseRef Cache::freshen(const Response& old, const http::Head& update, const 
     fresh->verdict = http::StoreVerdict::request_no_store;
     return fresh;
   }
+  if (old.partly) return freshen_parts(old, fresh, fresh->verdict == http::kStore);
   auto same_body = [&](const store::Object& o) { return static_cast<const Response&>(o).body == old.body; };
   if (fresh->verdict != http::kStore) {
     memory_.erase_if(old.key, same_body);

@@ -72,7 +72,7 @@ bool Transaction::answer_from_parts() {
     case cache::Finding::miss: return false;
   }
   if (control_.only_if_cached) return not_cached(), true;
-  const bool reload = control_.no_cache || control_.pragma_no_cache;
+  const bool reload = control_.no_cache;
   if (reload && !snapshot_->policy->settings.reload_into_ims && !found.response->rule.reload_into_ims) return sparse_.reset(), false;
   reason_ = found.why;
   found_ = FoundWord::hit;
