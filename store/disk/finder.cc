@@ -15,6 +15,7 @@ Finder::Answer Finder::find(const Key& key, uint64_t memory_limit, const Disk::M
   constexpr int kTries = 4;   // what moves while we look stands elsewhere the next time
   for (int i = 0; i < kTries; ++i) {
     bool unknown = core_.loading() && !core_.table.touched(key);   // asked before the table, which may be whole right after
+    const std::vector<Writer::Newer> newer = writer_.ended_pending(key);
     std::vector<Entry> entries = core_.table.find(key);
     if (entries.empty() && unknown) {
       if (no_wait) return Answer::again;
@@ -22,7 +23,7 @@ Finder::Answer Finder::find(const Key& key, uint64_t memory_limit, const Disk::M
       core_.load_key(key);
       entries = core_.table.find(key);
     }
-    if (!entries.empty()) writer_.hide_superseded(key, entries);
+    Writer::hide_superseded(newer, entries);
     bool retry = false;
     for (const Entry& entry : entries) {
       Tried tried = attempt(entry, memory_limit, match, no_wait, entries.size() == 1, found);

@@ -53,8 +53,11 @@ class Writer final : private PendingOwner {
   uint64_t queued_bytes() const { return queued_.used(); }
   bool has_pending(const Key&) const;
   bool has_pending(const Key&, uint64_t id) const;
-  // Takes out what a newer one replaces that has ended, though it is not written yet: who has had the newer does not get the older again.
-  void hide_superseded(const Key&, std::vector<Entry>&) const;
+  // Those that have ended and are not written yet: who has had one of them does not get an older one again. Asked before the
+  // table, which has them once they are not listed here any more.
+  struct Newer { Variant variant; uint64_t id; };
+  std::vector<Newer> ended_pending(const Key&) const;
+  static void hide_superseded(const std::vector<Newer>&, std::vector<Entry>&);
   void list_pending(std::vector<Disk::Writing>&) const;
   // Bodies under way whose first records lie in a segment that goes.
   void give_up_in(uint32_t segment);

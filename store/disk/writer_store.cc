@@ -35,7 +35,8 @@ bool Writer::has_pending(const Key& key) const {
   return std::any_of(first, last, [](auto& pair) { return !pair.second->cancelled; });
 }
 
-void Writer::hide_superseded(const Key& key, std::vector<Entry>& entries) const {
+std::vector<Writer::Newer> Writer::ended_pending(const Key& key) const {
+  std::vector<Newer> newer;
   std::lock_guard lock(pending_mutex_);
   auto [first, last] = pending_.equal_range(key);
   for (auto it = first; it != last; ++it) {
@@ -43,8 +44,13 @@ void Writer::hide_superseded(const Key& key, std::vector<Entry>& entries) const 
     const Body::State state = p.body->state();
     // One that failed takes the older with it soon, or leaves it.
     if (p.cancelled || state == Body::State::filling || (state == Body::State::failed && p.keeps_older)) continue;
-    std::erase_if(entries, [&](const Entry& e) { return replaces(p.variant, e.variant) && e.id() < p.id; });
+    newer.push_back({p.variant, p.id});
   }
+  return newer;
+}
+
+void Writer::hide_superseded(const std::vector<Newer>& newer, std::vector<Entry>& entries) {
+  for (const Newer& n : newer) std::erase_if(entries, [&](const Entry& e) { return replaces(n.variant, e.variant) && e.id() < n.id; });
 }
 
 bool Writer::has_pending(const Key& key, uint64_t id) const {
