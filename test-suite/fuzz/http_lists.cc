@@ -44,7 +44,7 @@ void check_caching(const Head& request, const Head& response, const char* reques
       for (std::string_view name : *list) FUZZ_CHECK(name.data() >= response_bytes && name.data() + name.size() <= response_bytes + response.size());
   }
   for (int64_t later : {int64_t(0), int64_t(60), kDeltaMax}) {
-    FreshnessVerdict strict = judge(l, rc, {}, {}, kNow + later), plain = judge(l, {}, {}, {}, kNow + later);
+    FreshnessVerdict strict = judge(l, rc, {}, {}, kNow + later).verdict, plain = judge(l, {}, {}, {}, kNow + later).verdict;
     if (strict == FreshnessVerdict::fresh) FUZZ_CHECK(plain == FreshnessVerdict::fresh);
     if (l.no_cache || (l.must_revalidate && current_age(l, kNow + later) >= l.freshness)) FUZZ_CHECK(strict == FreshnessVerdict::stale);
     if (may_serve_on_error(l, rc, {}, {}, kNow + later)) FUZZ_CHECK(!l.no_cache);

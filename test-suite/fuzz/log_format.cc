@@ -37,7 +37,7 @@ log::Record record_of(std::string_view value, http::Head& head) {
   if (number & 8) r.client = r.server = *net::Address::parse("192.0.2.1", 80);
   if (number & 16) r.client = *net::Address::parse("2001:db8::1", 80);
   r.user = r.auth_user = r.method = r.url = r.client_url = r.scheme = r.host = r.path = r.reply_head = r.content_type = value;
-  r.peer_host = r.err_code = r.err_detail = r.access_rule = r.reason = r.sni = r.tls_cipher = r.listening_port_name = value;
+  r.peer_host = r.err_code = r.err_detail = r.access_rule = r.reasons[0] = r.reasons[1] = r.reasons[2] = r.sni = r.tls_cipher = r.listening_port_name = value;
   if (head.parse_request(value.data(), value.size(), {}) == http::ParseState::complete) r.request = &head, r.request_bytes = value.data();
   return r;
 }
