@@ -368,8 +368,9 @@ def _(lab):
             answers = lab.together(8, lambda _, place=at: place.proxy.get(url))
             same({a.body for a in answers}, {b"old"}, f"{at.name}: turn {turn}: what all get")
             check(time.monotonic() - began < 0.55 * lab.patience, f"{at.name}: turn {turn}: nobody waits")
-            same(len(origin.requests("/p")), turn, f"{at.name}: turn {turn}: requests at the origin")
+            origin.wait_for(turn, "/p")
             time.sleep(1.0 * lab.patience)
+            same(len(origin.requests("/p")), turn, f"{at.name}: turn {turn}: requests at the origin")
         same((at.get(url).body, len(origin.requests("/p"))), (b"new", 3), f"{at.name}: the new one")
 
 
