@@ -168,8 +168,7 @@ OnDisk Cache::promote(store::Disk::Found&& found, const store::Key& key, std::st
   r.rule = policy.refresh_patterns.match(url);
   if (r.body->source() || !policy.memory_enabled || !policy.keep_disk || r.body->length() > max_object(policy)) return answer;
   auto same = [&](const store::Object& o) {
-    auto& other = static_cast<const Response&>(o);
-    return other.usable() && other.url == r.url && other.vary_names == r.vary_names && other.selecting_key == r.selecting_key;
+    return o.usable() && same_selection(static_cast<const Response&>(o), r);
   };
   if (auto other = memory_.add_unless(answer.response, same)) answer.response = ResponseRef(static_cast<Response*>(other.get()));
   // A purge notes, then removes; we add, then look: one of the two sees the other.
@@ -378,8 +377,6 @@ void Cache::arrive(const ResponseRef& response) {
   if (response->disk_id && response->content_length != store::kUnknownLength) arriving_.add(response);
 }
 
-static bool same_variant(const Response& a, const Response& b) { return a.vary_names == b.vary_names && a.selecting_key == b.selecting_key; }
-
 void Cache::settled(Response& response) {
   ResponseRef before = std::move(response.before);
   if (response.part.epoch) part_settled(response);
@@ -388,7 +385,7 @@ void Cache::settled(Response& response) {
   if (response.passing || response.body->state() == store::Body::State::failed) memory_.erase(response);
   else memory_.recharge(response);
   if (!before || response.body->state() != store::Body::State::failed || !before->usable() || before->body->source()) return;
-  memory_.add_unless(before, [&](const store::Object& o) { return same_variant(static_cast<const Response&>(o), *before); });
+  memory_.add_unless(before, [&](const store::Object& o) { return same_selection(static_cast<const Response&>(o), *before); });
   // A purge notes, then removes; we add, then look.
   if (purges_.purged_since(response.before_purges, before->key)) drop(*before);
 }

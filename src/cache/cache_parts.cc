@@ -12,10 +12,6 @@ namespace {
 
 http::StoredValidators validators_of(const Response& r) { return {r.etag, r.last_modified, r.status, r.lifetimes.date}; }
 
-bool same_selection(const Response& a, const Response& b) {
-  return a.url == b.url && a.vary_names == b.vary_names && a.selecting_key == b.selecting_key;
-}
-
 http::StoredValidators validators_of(const http::Head& head, const char* bytes, const http::Lifetimes& l) {
   return {head.value(http::FieldId::etag, bytes), head.value(http::FieldId::last_modified, bytes), head.status(), l.date};
 }

@@ -6,6 +6,11 @@
 
 namespace loligo::cache {
 
+// Do they answer the same requests?
+inline bool same_selection(const Response& a, const Response& b) {
+  return a.url == b.url && a.vary_names == b.vary_names && a.selecting_key == b.selecting_key;
+}
+
 struct Selector {
   const Question& q;
   const Bans& bans;
